@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the readers and writers of mask texts share: places in a text, quotations and numbers.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "kernels/core/status.h"
+
+namespace convolve {
+
+/// Most code points of a foreign text that a message repeats.
+inline constexpr std::size_t kMaxQuotation = 40;
+
+/// `text` in single quotes, fit for one line of any log: cut after `limit` code points, control
+/// characters and bytes that are not UTF-8 written as \xNN.
+std::string quoted(std::string_view text, std::size_t limit = kMaxQuotation);
+
+/// A text being read and what to call it: empty for a property's value, else the quoted path.
+struct MaskText {
+  std::string_view text;
+  std::string origin;
+
+  /// "line 2, column 7: WHAT", with the origin before it. Both count from 1, columns in bytes:
+  /// whatever is read without an error before the place is ASCII.
+  Status error(std::size_t offset, const std::string& what) const;
+};
+
+bool is_blank(char c);       ///< Within a row: space, tab, carriage return.
+bool is_line_break(char c);  ///< '\n'.
+bool is_digit(char c);       ///< '0' .. '9', whatever the locale.
+
+/// The first offset from `offset` on that is neither blank nor line break.
+std::size_t skip_space(std::string_view text, std::size_t offset);
+
+/// nan, inf or infinity in any case, signed or not: refused, but not a name either.
+bool is_non_finite(std::string_view token);
+
+struct MaskNumber {
+  double value = 0;
+  bool whole = false;  ///< Written with digits only (and a sign).
+  bool ratio = false;  ///< Written p/q.
+};
+
+/// Reads a decimal or scientific number, or a ratio of two whole numbers: the nearest double.
+/// Errors are without a place: the caller knows it.
+Result<MaskNumber> parse_number(std::string_view token);
+
+/// The shortest decimal that reads back as `value`, with a point in every locale.
+std::string shortest_text(double value);
+
+}  // namespace convolve

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A plan: which kernel runs, how, and why. A plain value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "kernels/core/arithmetic.h"
+#include "kernels/core/border.h"
+#include "kernels/core/mask.h"
+#include "kernels/core/status.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+enum class BackendKind : int { kCuda, kCpu };
+
+/// Kernel variants. One name everywhere: enum value, file, property nick, test row, benchmark row.
+enum class KernelKind : int {
+  kAuto,
+  kBasic,
+  kConstant,
+  kTiledInput,
+  kTiledOutput,
+  kCachedHalo,
+  kCoarsened,
+  kSeparable,
+};
+
+struct KernelInfo {
+  KernelKind kind;
+  const char* nick;         ///< "tiled-input"
+  const char* description;  ///< The idea, its source, and the backends that have it.
+  bool on_cuda;
+  bool on_cpu;
+};
+
+/// All kernels, kAuto first, in the order of the enum.
+inline constexpr int kKernelCount = 8;
+extern const KernelInfo kKernels[kKernelCount];
+const KernelInfo& kernel_info(KernelKind kind);
+
+/// Where the mask lies. Bound when the plan is prepared on a device, and shown.
+enum class MaskStorage : int { kHostMemory, kConstantMemory, kGlobalMemory };
+
+/// What the user asked for beyond mask and format.
+struct Options {
+  KernelKind kernel = KernelKind::kAuto;
+  int tile_width = 0;  ///< 0 = chosen; 8, 16, 32 or 64.
+  double scale = 1;    ///< -1024 .. 1024
+  double bias = 0;     ///< -1 .. 1 of the nominal range
+};
+
+/// What the planner needs to know of a device.
+struct DeviceCapabilities {
+  BackendKind backend = BackendKind::kCpu;
+  std::string name;              ///< "NVIDIA H100 80GB HBM3", "AVX2"
+  int compute_capability = 0;    ///< 90 for 9.0; 0 on the CPU.
+  std::size_t shared_bytes = 0;  ///< Most shared memory that one block may ask for.
+  int threads = 1;               ///< CPU: share of the pool.
+};
+
+struct Plan {
+  BackendKind backend = BackendKind::kCpu;
+  KernelKind kernel = KernelKind::kBasic;
+  int tile_width = 0;  ///< Output tile; 0 for kernels that have none.
+  int tile_height = 0;
+  bool fused = false;  ///< separable: one launch, no plane between the passes.
+  bool rational = false;
+  Accumulator accumulator = Accumulator::kFloat64;
+  MaskStorage storage = MaskStorage::kHostMemory;
+  std::string reason;
+
+  Passes passes() const {
+    return kernel == KernelKind::kSeparable ? Passes::kRowColumn : Passes::kDirect;
+  }
+
+  /// One line: "cuda coarsened 64x32 float32 rational constant-memory (5x5, chosen: ...)".
+  std::string to_string() const;
+  friend bool operator==(const Plan& a, const Plan& b);
+};
+
+/// Largest mask that fits the 64 KB constant bank of a module, in bytes.
+inline constexpr std::size_t kConstantBankBytes = 65536;
+
+/// Output tile of tiled-input on one axis: min(tile width, 33 - K) for blocks of 32 x 32 threads
+/// that load one cell each; 0 or less if K does not fit.
+constexpr int tiled_input_tile(int tile_width, int k) {
+  return tile_width < 33 - k ? tile_width : 33 - k;
+}
+
+/// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so
+/// that both passes run in one launch.
+struct SeparableTile {
+  int width;
+  int height;
+  bool fused;
+  std::size_t shared_bytes;  ///< What the fused form takes.
+};
+SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::size_t shared_bytes);
+
+/// Chooses. Pure. Errors are kUnsupported with the reason (size, memory, rank or device) and the
+/// kernels that would serve.
+Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
+                       const DeviceCapabilities& device);
+
+}  // namespace convolve

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The choice of a kernel: a pure function, so that its table is a test.
+#include <algorithm>
+#include <string>
+
+#include "kernels/core/plan.h"
+
+namespace convolve {
+namespace {
+
+/// Bytes of a cell in the shared memory of the tiled kernels.
+constexpr std::size_t kCellBytes = 4;
+
+/// Outputs of one block of the coarsened kernel: 32 x 8 threads with 4 x 4 outputs each.
+/// (Chosen by compiled registers and residency; measured in tests/benchmarks/RESULTS.md.)
+constexpr int kCoarsenedTileWidth = 128;
+constexpr int kCoarsenedTileHeight = 32;
+
+std::string size_text(const Mask& mask) {
+  return std::to_string(mask.width) + "x" + std::to_string(mask.height);
+}
+
+/// Rows of a tile of cached-halo, whose blocks have a thread per cell: at most 1024 of them.
+int cached_rows(int width) {
+  return width == 64 ? 16 : width;
+}
+
+std::size_t tile_with_halo_bytes(int tile_width, int tile_height, const Mask& mask) {
+  return static_cast<std::size_t>(tile_width + mask.width - 1) * (tile_height + mask.height - 1) *
+         kCellBytes;
+}
+
+Status need_dense(const Mask& mask) {
+  if (mask.dense()) return {};
+  return unsupported("size: a mask of " + size_text(mask) +
+                     " is kept as a column times a row, which only kernel=separable reads");
+}
+
+/// Fills in the tile of `plan`, or says why the kernel cannot have one.
+Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilities& device,
+                 Plan& plan) {
+  const int wanted = options.tile_width;
+  switch (plan.kernel) {
+    case KernelKind::kTiledInput: {
+      const int most = wanted == 0 ? 32 : wanted;
+      plan.tile_width = tiled_input_tile(most, mask.width);
+      plan.tile_height = tiled_input_tile(most, mask.height);
+      if (plan.tile_width < 1 || plan.tile_height < 1)
+        return unsupported(
+            "size: a block of 32 x 32 threads holds the input tile of masks up to "
+            "32x32, this one is " +
+            size_text(mask));
+      return {};
+    }
+    case KernelKind::kTiledOutput: {
+      int width = wanted == 0 ? 32 : wanted;
+      // Left to us, the tile shrinks until it fits.
+      while (wanted == 0 && width > 8 &&
+             tile_with_halo_bytes(width, width, mask) > device.shared_bytes)
+        width /= 2;
+      plan.tile_width = width;
+      plan.tile_height = width;
+      const std::size_t bytes = tile_with_halo_bytes(width, plan.tile_height, mask);
+      if (bytes > device.shared_bytes)
+        return unsupported(
+            "memory: a tile of " + std::to_string(width) + "x" + std::to_string(plan.tile_height) +
+            " with the halo of a " + size_text(mask) + " mask takes " + std::to_string(bytes) +
+            " bytes of shared memory, a block has " + std::to_string(device.shared_bytes));
+      return {};
+    }
+    case KernelKind::kCachedHalo:
+      plan.tile_width = wanted == 0 ? 32 : wanted;
+      plan.tile_height = cached_rows(plan.tile_width);
+      return {};
+    case KernelKind::kCoarsened:
+      if (device.backend != BackendKind::kCuda) return {};
+      plan.tile_width = kCoarsenedTileWidth;
+      plan.tile_height = kCoarsenedTileHeight;
+      return {};
+    case KernelKind::kSeparable: {
+      if (device.backend != BackendKind::kCuda) return {};
+      const SeparableTile tile = separable_tile(mask, plan.accumulator, device.shared_bytes);
+      plan.fused = tile.fused;
+      plan.tile_width = tile.width;
+      plan.tile_height = tile.height;
+      return {};
+    }
+    case KernelKind::kAuto:
+    case KernelKind::kBasic:
+    case KernelKind::kConstant:
+      return {};
+  }
+  return {};
+}
+
+/// Everything but the reason for `kernel`, or why it cannot serve: "size: ...", "memory: ...",
+/// "rank: ..." or "device: ...".
+Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& mask,
+                      const Options& options, const DeviceCapabilities& device) {
+  const KernelInfo& info = kernel_info(kernel);
+  const bool cuda = device.backend == BackendKind::kCuda;
+  if (!(cuda ? info.on_cuda : info.on_cpu))
+    return unsupported(std::string("device: the ") + (cuda ? "cuda" : "cpu") +
+                       " backend does not have it");
+  Plan plan;
+  plan.backend = device.backend;
+  plan.kernel = kernel;
+  if (kernel != KernelKind::kSeparable)
+    if (Status status = need_dense(mask); !status.ok()) return status;
+
+  const Result<Accumulator> accumulator = choose_accumulator(
+      format, mask, options.scale, options.bias, plan.passes(), /*with_int32=*/cuda);
+  if (!accumulator.ok()) return unsupported("rank: " + accumulator.status().message());
+  plan.accumulator = accumulator.value();
+  plan.rational = is_rational(format, mask, options.scale);
+
+  const std::size_t weights = static_cast<std::size_t>(
+      kernel == KernelKind::kSeparable ? mask.width + mask.height : mask.taps());
+  const std::size_t bytes = weights * weight_bytes(plan.accumulator);
+  if (kernel == KernelKind::kConstant && bytes > kConstantBankBytes)
+    return unsupported("size: a mask of " + size_text(mask) + " takes " + std::to_string(bytes) +
+                       " bytes, the constant bank has " + std::to_string(kConstantBankBytes));
+  if (!cuda)
+    plan.storage = MaskStorage::kHostMemory;
+  else if (kernel == KernelKind::kBasic || bytes > kConstantBankBytes)
+    plan.storage = MaskStorage::kGlobalMemory;
+  else
+    plan.storage = MaskStorage::kConstantMemory;
+
+  if (Status status = plan_tile(mask, options, device, plan); !status.ok()) return status;
+  return plan;
+}
+
+/// " (basic, coarsened would serve)": the kernels that can run what `kernel` cannot.
+std::string others_text(const FrameFormat& format, const Mask& mask, const Options& options,
+                        const DeviceCapabilities& device) {
+  std::string names;
+  for (const KernelInfo& info : kKernels) {
+    if (info.kind == KernelKind::kAuto || !plan_for(info.kind, format, mask, options, device).ok())
+      continue;
+    names += (names.empty() ? "" : ", ") + std::string(info.nick);
+  }
+  const char* backend = device.backend == BackendKind::kCuda ? "cuda" : "cpu";
+  if (names.empty()) return std::string("; no kernel of the ") + backend + " backend can";
+  return std::string("; on the ") + backend + " backend these can: " + names;
+}
+
+/// True if two passes are worth their overhead: they save more than half of the multiply-adds.
+bool two_passes_pay(const Mask& mask) {
+  return !mask.dense() || mask.taps() > 2 * (static_cast<std::int64_t>(mask.width) + mask.height);
+}
+
+std::string taps_text(const Mask& mask) {
+  return std::to_string(mask.width + mask.height) + " taps instead of " +
+         std::to_string(mask.taps());
+}
+
+}  // namespace
+
+SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::size_t shared_bytes) {
+  // The tile of input rows with halo, and the row sums of the same rows; pitches are made odd.
+  constexpr int kWidth = 64;
+  constexpr int kHeight = 32;
+  const std::size_t rows = static_cast<std::size_t>(kHeight) + mask.height - 1;
+  const std::size_t bytes =
+      rows * (kWidth + mask.width) * kCellBytes + rows * (kWidth + 1) * weight_bytes(accumulator);
+  return {kWidth, kHeight, bytes <= shared_bytes, bytes};
+}
+
+Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
+                       const DeviceCapabilities& device) {
+  const int tile = options.tile_width;
+  if (tile != 0 && tile != 8 && tile != 16 && tile != 32 && tile != 64)
+    return invalid_argument("tile-width " + std::to_string(tile) + " is not 0, 8, 16, 32 or 64");
+
+  if (options.kernel != KernelKind::kAuto) {
+    Result<Plan> plan = plan_for(options.kernel, format, mask, options, device);
+    if (plan.ok()) {
+      plan.value().reason = size_text(mask) + ", as asked";
+      return plan;
+    }
+    return unsupported(std::string("kernel=") + kernel_info(options.kernel).nick +
+                       " cannot serve this mask: " + plan.status().message() +
+                       others_text(format, mask, options, device));
+  }
+
+  if (mask.rank1 && two_passes_pay(mask)) {
+    Result<Plan> plan = plan_for(KernelKind::kSeparable, format, mask, options, device);
+    if (plan.ok()) {
+      plan.value().reason = size_text(mask) + ", rank 1: " + taps_text(mask);
+      return plan;
+    }
+  }
+  Result<Plan> plan = plan_for(KernelKind::kCoarsened, format, mask, options, device);
+  if (plan.ok()) {
+    plan.value().reason = size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
+                          "several outputs per thread";
+    return plan;
+  }
+  return unsupported("no kernel can serve this mask: " + plan.status().message());
+}
+
+}  // namespace convolve
