@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/reference/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/core/arithmetic.h"
+#include "kernels/core/ratio.h"
+#include "kernels/core/sample.h"
+
+namespace convolve {
+namespace {
+
+__extension__ typedef __int128 Int128;
+__extension__ typedef __float128 Float128;
+
+/// The picture with its ghost cells around it, as signals: code - black.
+class GhostedPicture {
+ public:
+  GhostedPicture(const Picture& input, int black, const Mask& mask, Border border)
+      : width_(input.width + mask.width - 1) {
+    const int height = input.height + mask.height - 1;
+    signals_.resize(static_cast<std::size_t>(width_) * height);
+    for (int y = 0; y < height; ++y) {
+      const int from_y = border_index(border, y - mask.anchor_y, input.height);
+      for (int x = 0; x < width_; ++x) {
+        const int from_x = border_index(border, x - mask.anchor_x, input.width);
+        const bool no_signal = from_x == kNoSignal || from_y == kNoSignal;
+        signals_[static_cast<std::size_t>(y) * width_ + x] =
+            no_signal
+                ? 0
+                : input.codes[static_cast<std::size_t>(from_y) * input.width + from_x] - black;
+      }
+    }
+  }
+
+  const int* row(int y) const { return signals_.data() + static_cast<std::size_t>(y) * width_; }
+
+ private:
+  int width_;
+  std::vector<int> signals_;
+};
+
+double weight_at(const Mask& mask, int y, int x) {
+  return mask.dense() ? mask.weights[static_cast<std::size_t>(y) * mask.width + x]
+                      : mask.column[y] * mask.row[x];
+}
+
+/// sums[x] += weight * signals[x]: one tap for a row of outputs.
+void add_tap(std::int64_t weight, const int* signals, std::vector<std::int64_t>& sums) {
+  if (weight == 0) return;
+  for (std::size_t x = 0; x < sums.size(); ++x)
+    sums[x] += weight * signals[x];
+}
+
+/// B of the arithmetic: a whole code.
+int offset_code(const Component& rule, double bias) {
+  const bool signed_signal = rule.role == Role::kChroma || rule.role == Role::kAlpha;
+  return signed_signal ? 0 : static_cast<int>(std::nearbyint(bias * rule.range));
+}
+
+/// numerator / denominator to the nearest integer, ties to even; denominator > 0.
+Int128 round_quotient(Int128 numerator, Int128 denominator) {
+  Int128 quotient = numerator / denominator;
+  Int128 remainder = numerator % denominator;
+  if (remainder < 0) {
+    remainder += denominator;
+    quotient -= 1;
+  }
+  const Int128 twice = 2 * remainder;
+  if (twice > denominator || (twice == denominator && quotient % 2 != 0)) quotient += 1;
+  return quotient;
+}
+
+/// A rational mask with its scale: weight(y, x) = integers(y, x) * numerator / divisor.
+struct Fraction {
+  std::int64_t numerator;
+  std::int64_t divisor;
+};
+
+std::int64_t integer_at(const Mask& mask, int y, int x) {
+  return mask.integers.empty() ? mask.column_integers[y] * mask.row_integers[x]
+                               : mask.integers[static_cast<std::size_t>(y) * mask.width + x];
+}
+
+/// Whether mask and scale are of the rational class for codes up to `max_code`, and the fraction.
+bool find_fraction(const Mask& mask, double scale, int max_code, Fraction* fraction) {
+  if (!mask.rational || (mask.integers.empty() && mask.column_integers.empty())) return false;
+  const std::optional<Ratio> ratio = ratio_of(scale);
+  if (!ratio) return false;
+  const std::optional<Ratio> product = multiply(*ratio, mask.gain);
+  if (!product || product->den >= std::int64_t{1} << 31) return false;
+  const long double magnitude = static_cast<long double>(mask.integer_magnitude) *
+                                std::fabs(static_cast<long double>(product->num));
+  if (static_cast<long double>(max_code) * (magnitude + 2.0L * product->den) >= 0x1p52L)
+    return false;
+  *fraction = {product->num, product->den};
+  return true;
+}
+
+void filter_rational(const GhostedPicture& ghosted, const Picture& input, const Component& rule,
+                     const Mask& mask, const Fraction& fraction, int base,
+                     std::vector<Truth>* result) {
+  std::vector<std::int64_t> sums(input.width);
+  for (int y = 0; y < input.height; ++y) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int i = 0; i < mask.height; ++i)
+      for (int j = 0; j < mask.width; ++j)
+        add_tap(integer_at(mask, i, j), ghosted.row(y + i) + j, sums);
+    for (const std::int64_t sum : sums) {
+      const Int128 numerator = Int128{base} * fraction.divisor + Int128{fraction.numerator} * sum;
+      const Int128 code = round_quotient(numerator, fraction.divisor);
+      Truth truth;
+      truth.code = static_cast<std::uint16_t>(std::clamp<Int128>(code, 0, rule.max_code()));
+      result->push_back(truth);
+    }
+  }
+}
+
+/// 20 bits x 17 bits of a code with its sign x 2^24 taps (kMaxFactorLength squared) stay below
+/// 2^62.
+constexpr int kDigitBits = 20;
+
+/// The weights of a real mask as whole numbers in base 2^kDigitBits, times 2^exponent.
+class DigitMask {
+ public:
+  explicit DigitMask(const Mask& mask) {
+    int low = 0;
+    int high = 0;
+    bool any = false;
+    for (int i = 0; i < mask.height; ++i)
+      for (int j = 0; j < mask.width; ++j) {
+        const double weight = weight_at(mask, i, j);
+        if (weight == 0) continue;
+        int exponent = 0;
+        std::frexp(weight, &exponent);  // |weight| < 2^exponent, a multiple of 2^(exponent - 53)
+        low = any ? std::min(low, exponent - 53) : exponent - 53;
+        high = any ? std::max(high, exponent) : exponent;
+        any = true;
+      }
+    exponent_ = low;
+    count_ = std::max(1, (high - low + kDigitBits - 1) / kDigitBits);
+    digits_.resize(static_cast<std::size_t>(mask.taps()) * count_);
+    for (int i = 0; i < mask.height; ++i)
+      for (int j = 0; j < mask.width; ++j)
+        split(weight_at(mask, i, j),
+              &digits_[(static_cast<std::size_t>(i) * mask.width + j) * count_]);
+  }
+
+  int count() const { return count_; }
+  int exponent() const { return exponent_; }
+  std::int64_t digit(std::size_t tap, int d) const { return digits_[tap * count_ + d]; }
+
+ private:
+  /// Takes digits from the top; each step is exact.
+  void split(double weight, std::int32_t* digits) const {
+    for (int d = count_ - 1; d >= 0; --d) {
+      const int place = exponent_ + d * kDigitBits;
+      const double digit = std::trunc(std::ldexp(weight, -place));
+      digits[d] = static_cast<std::int32_t>(digit);
+      weight -= std::ldexp(digit, place);
+    }
+  }
+
+  int exponent_ = 0;
+  int count_ = 1;
+  std::vector<std::int32_t> digits_;
+};
+
+Float128 times_power_of_two(Float128 value, int exponent) {
+  for (; exponent > 0; --exponent)
+    value *= 2;
+  for (; exponent < 0; ++exponent)
+    value /= 2;
+  return value;
+}
+
+/// The sum's value, rounded once to 113 bits: digits carry first, so that what cancels is gone.
+Float128 value_of_digits(std::vector<std::int64_t> digits, int exponent) {
+  const std::int64_t base = std::int64_t{1} << kDigitBits;
+  for (std::size_t d = 0; d + 1 < digits.size(); ++d) {
+    std::int64_t carry = digits[d] / base;
+    if (digits[d] % base < 0) carry -= 1;
+    digits[d] -= carry * base;
+    digits[d + 1] += carry;
+  }
+  Float128 value = 0;
+  for (std::size_t d = digits.size(); d-- > 0;)
+    value = value * base + digits[d];
+  return times_power_of_two(value, exponent);
+}
+
+/// Nearest integer to `value`, ties to even, where |value| < 2^40.
+std::int64_t round_value(Float128 value) {
+  std::int64_t below = static_cast<std::int64_t>(value);
+  if (static_cast<Float128>(below) > value) below -= 1;
+  const Float128 fraction = value - static_cast<Float128>(below);
+  if (fraction > Float128{0.5} || (fraction == Float128{0.5} && below % 2 != 0)) below += 1;
+  return below;
+}
+
+/// The rounded code and the neighbours that the zone around the rounding boundaries allows.
+Truth judge(Float128 value, double zone_width, int max_code) {
+  const Float128 limit = Float128{1} * (std::int64_t{1} << 40);
+  const Float128 bounded = value > limit ? limit : (value < -limit ? -limit : value);
+  Truth truth;
+  truth.code =
+      static_cast<std::uint16_t>(std::clamp<std::int64_t>(round_value(bounded), 0, max_code));
+  const Float128 code = static_cast<Float128>(truth.code);
+  truth.lower_too = truth.code > 0 && value - (code - Float128{0.5}) <= zone_width;
+  truth.higher_too = truth.code < max_code && (code + Float128{0.5}) - value <= zone_width;
+  return truth;
+}
+
+void filter_real(const GhostedPicture& ghosted, const Picture& input, const Component& rule,
+                 const Mask& mask, double scale, int base, std::vector<Truth>* result) {
+  const DigitMask digits(mask);
+  const double zone_width = zone(mask, scale, rule.depth);
+  std::vector<std::vector<std::int64_t>> sums(digits.count(),
+                                              std::vector<std::int64_t>(input.width));
+  std::vector<std::int64_t> sum(digits.count());
+  for (int y = 0; y < input.height; ++y) {
+    for (int d = 0; d < digits.count(); ++d) {
+      std::fill(sums[d].begin(), sums[d].end(), 0);
+      for (int i = 0; i < mask.height; ++i)
+        for (int j = 0; j < mask.width; ++j)
+          add_tap(digits.digit(static_cast<std::size_t>(i) * mask.width + j, d),
+                  ghosted.row(y + i) + j, sums[d]);
+    }
+    for (int x = 0; x < input.width; ++x) {
+      for (int d = 0; d < digits.count(); ++d)
+        sum[d] = sums[d][x];
+      const Float128 value =
+          Float128{1} * base + Float128{scale} * value_of_digits(sum, digits.exponent());
+      result->push_back(judge(value, zone_width, rule.max_code()));
+    }
+  }
+}
+
+template <class Stored>
+void decode_row(const std::uint8_t* row, const Component& component, SampleLayout layout,
+                std::vector<int>* codes) {
+  for (int x = 0; x < component.width; ++x) {
+    Stored stored;
+    std::memcpy(&stored, row + component.offset + static_cast<std::ptrdiff_t>(x) * component.step,
+                sizeof(stored));
+    codes->push_back(decode_sample(stored, layout));
+  }
+}
+
+template <class Stored>
+void encode_row(const int* codes, const Component& component, SampleLayout layout,
+                std::uint8_t* row) {
+  for (int x = 0; x < component.width; ++x) {
+    const Stored stored = encode_sample<Stored>(codes[x], layout);
+    std::memcpy(row + component.offset + static_cast<std::ptrdiff_t>(x) * component.step, &stored,
+                sizeof(stored));
+  }
+}
+
+/// Little-endian machines only, as the engine.
+SampleLayout layout_of(const PlaneFormat& plane, const Component& component) {
+  return {component.shift, plane.sample_bytes == 2 && plane.big_endian};
+}
+
+void copy_bits(const FrameView& src, const FrameView& dst, int plane, int component) {
+  const Component& c = src.format.planes[plane].components[component];
+  const std::size_t bytes = src.format.planes[plane].sample_bytes;
+  for (int y = 0; y < c.height; ++y)
+    for (int x = 0; x < c.width; ++x) {
+      const std::ptrdiff_t at = c.offset + static_cast<std::ptrdiff_t>(x) * c.step;
+      std::memcpy(dst.data[plane] + y * dst.pitch[plane] + at,
+                  src.data[plane] + y * src.pitch[plane] + at, bytes);
+    }
+}
+
+}  // namespace
+
+ReferenceResult reference_filter(const Picture& input, const Component& rule, const Mask& mask,
+                                 const RunArguments& arguments) {
+  const GhostedPicture ghosted(input, rule.black, mask, arguments.border);
+  const int base = rule.black + offset_code(rule, arguments.bias);
+  ReferenceResult result;
+  result.samples.reserve(input.codes.size());
+  Fraction fraction;
+  result.rational = find_fraction(mask, arguments.scale, rule.max_code(), &fraction);
+  if (result.rational)
+    filter_rational(ghosted, input, rule, mask, fraction, base, &result.samples);
+  else
+    filter_real(ghosted, input, rule, mask, arguments.scale, base, &result.samples);
+  return result;
+}
+
+Picture decode_component(const FrameView& frame, int plane, int component) {
+  const PlaneFormat& format = frame.format.planes[plane];
+  const Component& c = format.components[component];
+  Picture picture{c.width, c.height, {}};
+  picture.codes.reserve(static_cast<std::size_t>(c.width) * c.height);
+  for (int y = 0; y < c.height; ++y) {
+    const std::uint8_t* row = frame.data[plane] + y * frame.pitch[plane];
+    if (format.sample_bytes == 2)
+      decode_row<std::uint16_t>(row, c, layout_of(format, c), &picture.codes);
+    else
+      decode_row<std::uint8_t>(row, c, layout_of(format, c), &picture.codes);
+  }
+  return picture;
+}
+
+void encode_component(const Picture& picture, const FrameView& frame, int plane, int component) {
+  const PlaneFormat& format = frame.format.planes[plane];
+  const Component& c = format.components[component];
+  for (int y = 0; y < c.height; ++y) {
+    std::uint8_t* row = frame.data[plane] + y * frame.pitch[plane];
+    const int* codes = picture.codes.data() + static_cast<std::size_t>(y) * c.width;
+    if (format.sample_bytes == 2)
+      encode_row<std::uint16_t>(codes, c, layout_of(format, c), row);
+    else
+      encode_row<std::uint8_t>(codes, c, layout_of(format, c), row);
+  }
+}
+
+void reference_run(const FrameView& src, const FrameView& dst, const Mask& mask,
+                   const RunArguments& arguments) {
+  for (int p = 0; p < src.format.plane_count; ++p)
+    for (int c = 0; c < src.format.planes[p].component_count; ++c) {
+      const Component& component = src.format.planes[p].components[c];
+      if (!component.filtered) {
+        copy_bits(src, dst, p, c);
+        continue;
+      }
+      Picture picture = decode_component(src, p, c);
+      const ReferenceResult result = reference_filter(picture, component, mask, arguments);
+      for (std::size_t k = 0; k < picture.codes.size(); ++k)
+        picture.codes[k] = result.samples[k].code;
+      encode_component(picture, dst, p, c);
+    }
+}
+
+}  // namespace convolve
