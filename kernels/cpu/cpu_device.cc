@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "kernels/cpu/coarsened.h"
+#include "kernels/cpu/cpu_job.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace convolve {
+namespace {
+
+class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDevice> {
+ public:
+  explicit CpuDevice(int threads) {
+    const int cores = usable_cores();
+    capabilities_.backend = BackendKind::kCpu;
+    capabilities_.name = vector_instruction_set();
+    capabilities_.threads = threads <= 0 ? cores : std::min(threads, cores);
+  }
+
+  const DeviceCapabilities& capabilities() const override { return capabilities_; }
+
+  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
+                                       const Plan& plan) override {
+    return CpuJob::make(format, mask, plan, shared_from_this(), &kernel_ns_);
+  }
+
+  /// Jobs run synchronously.
+  Status finish() override { return {}; }
+
+  std::uint64_t last_kernel_ns() const override { return kernel_ns_; }
+
+ private:
+  DeviceCapabilities capabilities_;
+  std::atomic<std::uint64_t> kernel_ns_{0};  ///< Statistics may be read while a frame runs.
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Device>> open_cpu_device(int threads, LogCallback log) {
+  auto device = std::make_shared<CpuDevice>(threads);
+  if (log)
+    log(LogLevel::kInfo, "cpu: " + device->capabilities().name + ", " +
+                             std::to_string(device->capabilities().threads) + " threads");
+  return std::shared_ptr<Device>(std::move(device));
+}
+
+}  // namespace convolve

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cpu/cpu_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/basic.h"
+#include "kernels/cpu/coarsened.h"
+#include "kernels/cpu/copy.h"
+#include "kernels/cpu/separable.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace convolve {
+namespace {
+
+/// Bytes of line rings that stay in a core's second-level cache: half of the 512 KiB that the
+/// smallest of today's cores have.
+constexpr std::size_t kRingBytes = 256 * 1024;
+
+/// Areas for each worker, so that one that is held up does not hold up the frame.
+constexpr int kAreasPerWorker = 4;
+
+/// Least rows of an area: below, converting its halo costs as much as filtering it.
+constexpr int kMinBandRows = 16;
+
+constexpr bool kMachineBigEndian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+int divide_up(int a, int b) {
+  return (a + b - 1) / b;
+}
+int round_up(int a, int b) {
+  return divide_up(a, b) * b;
+}
+
+/// Width of strips of a picture `width` wide whose rings of `lines` lines, each wider by `halo`,
+/// stay in the cache; equal strips, as few as may be.
+int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes) {
+  const int cells = static_cast<int>(kRingBytes / cell_bytes) / lines;
+  const int widest = std::max(kStripStep, (cells - halo) / kStripStep * kStripStep);
+  return round_up(divide_up(width, divide_up(width, widest)), kStripStep);
+}
+
+/// Rows and columns of the largest filtered component.
+struct Extent {
+  int width = 1;
+  int height = 1;
+};
+
+Extent largest_component(const FrameFormat& format) {
+  Extent largest;
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c) {
+      const Component& component = format.planes[p].components[c];
+      if (!component.filtered) continue;
+      largest.width = std::max(largest.width, component.width);
+      largest.height = std::max(largest.height, component.height);
+    }
+  return largest;
+}
+
+ComponentTask make_task(const PlaneFormat& plane, const Component& component,
+                        const std::uint8_t* src, std::ptrdiff_t src_pitch, std::uint8_t* dst,
+                        std::ptrdiff_t dst_pitch) {
+  ComponentTask task;
+  task.src = src + component.offset;
+  task.dst = dst + component.offset;
+  task.src_pitch = src_pitch;
+  task.dst_pitch = dst_pitch;
+  task.width = component.width;
+  task.height = component.height;
+  task.step = component.step;
+  task.sample_bytes = plane.sample_bytes;
+  if (component.step % plane.sample_bytes == 0 && component.offset % plane.sample_bytes == 0) {
+    task.channels = component.step / plane.sample_bytes;
+    task.channel = component.offset / plane.sample_bytes % task.channels;
+  }
+  task.layout.shift = component.shift;
+  task.layout.swap = plane.sample_bytes == 2 && plane.big_endian != kMachineBigEndian;
+  task.black = component.black;
+  return task;
+}
+
+/// Differences in size between the frames would be reads outside one of them.
+bool same_size(const FrameFormat& a, const FrameFormat& b) {
+  for (int p = 0; p < a.plane_count; ++p) {
+    if (a.planes[p].rows != b.planes[p].rows || a.planes[p].row_bytes != b.planes[p].row_bytes)
+      return false;
+    for (int c = 0; c < a.planes[p].component_count; ++c) {
+      const Component& ca = a.planes[p].components[c];
+      const Component& cb = b.planes[p].components[c];
+      if (ca.width != cb.width || ca.height != cb.height) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask& mask,
+                                          const Plan& plan, std::shared_ptr<const Device> device,
+                                          std::atomic<std::uint64_t>* kernel_ns) {
+  const bool separable = plan.kernel == KernelKind::kSeparable;
+  if (plan.backend != BackendKind::kCpu || !kernel_info(plan.kernel).on_cpu ||
+      plan.accumulator == Accumulator::kInt32)
+    return unsupported("the cpu backend cannot run the plan " + plan.to_string());
+  if (separable ? !mask.rank1 || plan.accumulator == Accumulator::kWide : !mask.dense())
+    return unsupported("the mask does not fit the plan " + plan.to_string());
+
+  std::unique_ptr<CpuJob> job(new CpuJob());
+  job->workers_ = device->capabilities().threads;
+  job->device_ = std::move(device);
+  job->kernel_ns_ = kernel_ns;
+  job->plan_ = plan;
+  job->mask_ = mask;
+  job->encode(mask);
+  if (Status status = job->allocate(format); !status.ok()) return status;
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+void CpuJob::encode(const Mask& mask) {
+  const Accumulator accumulator = plan_.accumulator;
+  if (plan_.kernel == KernelKind::kSeparable) {
+    const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
+    const std::byte* column = factors.data() + mask.width * weight_bytes(accumulator);
+    taps_ = MaskTaps(mask.width, 1, mask.anchor_x, 0, accumulator, factors.data());
+    column_taps_ = MaskTaps(1, mask.height, 0, mask.anchor_y, accumulator, column);
+  } else {
+    const std::vector<std::byte> weights = encode_weights(mask, accumulator, plan_.rational);
+    taps_ = MaskTaps(mask.width, mask.height, mask.anchor_x, mask.anchor_y, accumulator,
+                     weights.data());
+  }
+}
+
+Status CpuJob::allocate(const FrameFormat& format) {
+  const Extent extent = largest_component(format);
+  const int halo = taps_.width() - 1;
+  const int block_lines = mask_.height + kBlockRows - 1;
+  WorkspaceShape shape;
+  shape.cell_bytes = plan_.accumulator == Accumulator::kFloat32 ? sizeof(float) : sizeof(double);
+
+  // Digits are summed by the scalar loop, whatever the kernel; it needs no scratch.
+  vector_ = plan_.kernel != KernelKind::kBasic && plan_.accumulator != Accumulator::kWide;
+  if (!vector_) return {};
+  shape.table_lines = block_lines;
+  if (plan_.kernel == KernelKind::kCoarsened) {
+    strip_width_ = choose_strip_width(extent.width, halo, block_lines, shape.cell_bytes);
+    shape.source_lines = block_lines;
+  } else {
+    // An area makes the row sums of its halo again. Once that is half of them, one plane of row
+    // sums for all areas is cheaper.
+    two_pass_ = mask_.height - 1 > divide_up(extent.height, workers_) / 2;
+    strip_width_ =
+        choose_strip_width(extent.width, 0, two_pass_ ? kBlockRows : block_lines, shape.cell_bytes);
+    shape.source_lines = 1;
+    shape.intermediate_lines = two_pass_ ? 0 : block_lines;
+  }
+  shape.strip_width = std::min(strip_width_, round_up(extent.width, kStripStep));
+  shape.source_width = shape.strip_width + halo;
+
+  Result<Workspaces> workspaces = Workspaces::make(shape, workers_);
+  if (!workspaces.ok()) return workspaces.status();
+  workspaces_ = std::move(workspaces.value());
+
+  if (two_pass_) {
+    plane_.stride = line_stride(extent.width, shape.cell_bytes);
+    auto memory = allocate_lines(plane_.stride * static_cast<std::size_t>(extent.height));
+    if (!memory.ok()) return memory.status();
+    plane_memory_ = std::move(memory.value());
+    plane_.data = plane_memory_.get();
+  }
+  return {};
+}
+
+void CpuJob::add_piece(const ComponentTask& task, bool filtered) {
+  if (task.width <= 0 || task.height <= 0) return;
+  Piece& piece = pieces_[piece_count_++];
+  piece.task = task;
+  piece.filtered = filtered;
+  piece.strips = filtered ? divide_up(task.width, strip_width_) : 1;
+  int least = kMinBandRows;
+  // Each fused area makes height - 1 row sums more than it has rows.
+  if (filtered && plan_.kernel == KernelKind::kSeparable && !two_pass_)
+    least = std::min(std::max(least, 4 * mask_.height), divide_up(task.height, workers_));
+  const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
+  piece.band_rows = round_up(std::max({1, least, divide_up(task.height, wanted)}), kBlockRows);
+  piece.bands = divide_up(task.height, piece.band_rows);
+}
+
+void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
+                       const RunArguments& arguments) {
+  const PlaneFormat& plane = src.format.planes[p];
+  const auto add = [&](const PlaneFormat& layout, const Component& component) {
+    ComponentTask task =
+        make_task(layout, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
+    task.border = arguments.border;
+    if (component.filtered)
+      task.epilogue = make_epilogue(component, mask_, arguments.scale, arguments.bias,
+                                    plan_.rational, plan_.accumulator);
+    add_piece(task, component.filtered);
+  };
+
+  const Component* end = plane.components + plane.component_count;
+  if (std::none_of(plane.components, end, [](const Component& c) { return c.filtered; })) {
+    // Nothing to do in this plane: its rows are copied whole.
+    PlaneFormat bytes;
+    Component row;
+    row.filtered = false;
+    row.width = plane.row_bytes;
+    row.height = plane.rows;
+    add(bytes, row);
+    return;
+  }
+  std::for_each(plane.components, end, [&](const Component& c) { add(plane, c); });
+}
+
+Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
+  if (!same_size(src.format, dst.format))
+    return invalid_argument("source and destination frame differ in size");
+  const auto start = std::chrono::steady_clock::now();
+  piece_count_ = 0;
+  for (int p = 0; p < src.format.plane_count; ++p)
+    add_plane(src, dst, p, arguments);
+
+  if (two_pass_) {
+    // One component after the other: they share the plane of row sums.
+    for (int i = 0; i < piece_count_; ++i) {
+      if (!pieces_[i].filtered) {
+        run_pieces(i, i + 1, Stage::kWhole);
+        continue;
+      }
+      run_pieces(i, i + 1, Stage::kRowPass);
+      run_pieces(i, i + 1, Stage::kColumnPass);
+    }
+  } else {
+    run_pieces(0, piece_count_, Stage::kWhole);
+  }
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  *kernel_ns_ = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+  return {};
+}
+
+void CpuJob::run_pieces(int begin, int end, Stage stage) {
+  int areas = 0;
+  for (int i = begin; i < end; ++i)
+    areas += pieces_[i].areas();
+  run_bands(workers_, areas, [&](int index, int worker) {
+    int i = begin;
+    for (; index >= pieces_[i].areas(); ++i)
+      index -= pieces_[i].areas();
+    run_area(pieces_[i], index, stage, worker);
+  });
+}
+
+void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
+  const ComponentTask& task = piece.task;
+  Area area;
+  area.y = index / piece.strips * piece.band_rows;
+  area.height = std::min(piece.band_rows, task.height - area.y);
+  if (!piece.filtered) {
+    area.width = task.width;
+    copy_area(task, area);
+    return;
+  }
+  area.x = index % piece.strips * strip_width_;
+  area.width = std::min(strip_width_, task.width - area.x);
+  if (!vector_) {
+    filter_basic(task, taps_, area);
+    return;
+  }
+  const Workspace& workspace = workspaces_[worker];
+  if (plan_.kernel == KernelKind::kCoarsened)
+    filter_coarsened(task, taps_, area, workspace);
+  else if (stage == Stage::kRowPass)
+    filter_separable_rows(task, taps_, area, workspace, plane_);
+  else if (stage == Stage::kColumnPass)
+    filter_separable_columns(task, column_taps_, area, workspace, plane_);
+  else
+    filter_separable_fused(task, taps_, column_taps_, area, workspace);
+}
+
+}  // namespace convolve

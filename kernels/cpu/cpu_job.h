@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A plan bound to the CPU: weights encoded, scratch memory taken, the picture split into areas.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/core/backend.h"
+#include "kernels/cpu/component_task.h"
+#include "kernels/cpu/mask_taps.h"
+#include "kernels/cpu/workspace.h"
+
+namespace convolve {
+
+class CpuJob final : public Job {
+ public:
+  /// `device` outlives the job by being held here; each run leaves its time in `kernel_ns`, which
+  /// belongs to it. Errors: kUnsupported for a plan of another backend, or a mask that the kernel
+  /// cannot read; kOutOfMemory.
+  static Result<std::unique_ptr<Job>> make(const FrameFormat& format, const Mask& mask,
+                                           const Plan& plan, std::shared_ptr<const Device> device,
+                                           std::atomic<std::uint64_t>* kernel_ns);
+
+  MaskStorage storage() const override { return MaskStorage::kHostMemory; }
+
+  /// Synchronous: the destination is complete on return.
+  Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override;
+
+ private:
+  /// What one call of the pool works on.
+  enum class Stage { kWhole, kRowPass, kColumnPass };
+
+  /// One component, or an unfiltered plane, and the areas it is split into.
+  struct Piece {
+    ComponentTask task;
+    bool filtered = false;
+    int strips = 0;
+    int bands = 0;
+    int band_rows = 0;
+
+    int areas() const { return strips * bands; }
+  };
+
+  static constexpr int kMaxPieces = kMaxPlanes * kMaxComponents;
+
+  CpuJob() = default;
+
+  void encode(const Mask& mask);
+  Status allocate(const FrameFormat& format);
+  void add_piece(const ComponentTask& task, bool filtered);
+  void add_plane(const FrameView& src, const FrameView& dst, int plane,
+                 const RunArguments& arguments);
+  void run_pieces(int begin, int end, Stage stage);
+  void run_area(const Piece& piece, int index, Stage stage, int worker);
+
+  std::shared_ptr<const Device> device_;
+  std::atomic<std::uint64_t>* kernel_ns_ = nullptr;
+  Plan plan_;
+  Mask mask_;
+  int workers_ = 1;
+  bool vector_ = false;           ///< Runs in vectors, with a workspace for each worker.
+  int strip_width_ = kStripStep;  ///< Columns of an area.
+  bool two_pass_ = false;         ///< separable: the row sums of a picture lie in `plane_`.
+  MaskTaps taps_;                 ///< All taps, or those of the row pass.
+  MaskTaps column_taps_;
+  Workspaces workspaces_;
+  hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
+  Lines plane_;
+  Piece pieces_[kMaxPieces];
+  int piece_count_ = 0;
+};
+
+}  // namespace convolve

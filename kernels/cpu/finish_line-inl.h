@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From a line of sums to samples in memory: the epilogue of core/epilogue.h in vectors.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_FINISH_LINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_FINISH_LINE_INL_H_
+#undef CONVOLVE_FINISH_LINE_INL_H_
+#else
+#define CONVOLVE_FINISH_LINE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/component_task.h"
+#include "kernels/cpu/workspace.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// finish() of core/epilogue.h, still in Real: integers 0 .. high.
+template <bool kDivide, class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e, Real high) {
+  const auto zero = hn::Zero(d);
+  const auto max = hn::Set(d, high);
+  if constexpr (!kDivide) {
+    const auto value = hn::MulAdd(hn::Set(d, e.scale), s, hn::Set(d, e.base));
+    return hn::Round(hn::Clamp(value, zero, max));
+  } else {
+    const auto one = hn::Set(d, Real(1));
+    const auto divisor = hn::Set(d, e.divisor);
+    const auto t = hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset));
+    auto q = hn::Mul(t, hn::Set(d, e.reciprocal));
+    q = hn::Round(hn::Clamp(q, hn::Set(d, Real(-1)), hn::Set(d, high + 1)));
+    // The quotient may be the wrong neighbour near a tie: the exact remainder decides.
+    const auto remainder = hn::NegMulAdd(q, divisor, t);
+    const auto twice = hn::Add(remainder, remainder);
+    const auto distance = hn::Abs(twice);
+    const auto half = hn::Mul(q, hn::Set(d, Real(0.5)));
+    const auto odd = hn::Ne(hn::Floor(half), half);
+    const auto wrong = hn::Or(hn::Gt(distance, divisor), hn::And(hn::Eq(distance, divisor), odd));
+    q = hn::Add(q, hn::IfThenElseZero(wrong, hn::CopySign(one, twice)));
+    return hn::Clamp(q, zero, max);
+  }
+}
+
+/// Writes `count` samples side by side to `out`, at any address.
+template <bool kDivide, class Real, class Sum, class Stored>
+HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real> epilogue,
+                              const Sum* sums, int count, std::uint8_t* out) {
+  const hn::ScalableTag<Real> d;
+  const hn::Rebind<Sum, decltype(d)> d_sum;
+  const hn::Rebind<std::int32_t, decltype(d)> d_code;
+  const hn::Rebind<Stored, decltype(d)> d_stored;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const SampleLayout layout = task.layout;
+  const Real high = static_cast<Real>(task.epilogue.max_code);
+
+  for (int i = 0; i < count; i += lanes) {
+    hn::Vec<decltype(d)> sum;
+    if constexpr (sizeof(Sum) == sizeof(Real))
+      sum = hn::LoadU(d, sums + i);
+    else
+      sum = hn::PromoteTo(d, hn::LoadU(d_sum, sums + i));
+    const auto value = finish_vector<kDivide>(d, sum, epilogue, high);
+    hn::Vec<decltype(d_code)> code;
+    if constexpr (sizeof(Real) == sizeof(float))
+      code = hn::ConvertTo(d_code, value);
+    else
+      code = hn::DemoteTo(d_code, value);
+    auto stored = hn::DemoteTo(d_stored, hn::ShiftLeftSame(code, layout.shift));
+    if constexpr (sizeof(Stored) == 2)
+      if (layout.swap) stored = hn::Or(hn::ShiftLeft<8>(stored), hn::ShiftRight<8>(stored));
+
+    std::uint8_t* to = out + i * static_cast<int>(sizeof(Stored));
+    if (i + lanes <= count) {
+      hn::StoreU(stored, d_stored, reinterpret_cast<Stored*>(to));
+    } else {
+      Stored last[hn::MaxLanes(d)];
+      hn::StoreU(stored, d_stored, last);
+      std::memcpy(to, last, static_cast<std::size_t>(count - i) * sizeof(Stored));
+    }
+  }
+}
+
+/// Sums of `Sum` become samples side by side; which epilogue is exact enough for them, and how it
+/// divides, is the plan's choice.
+template <class Sum, class Stored>
+HWY_INLINE void finish_samples(const ComponentTask& task, const Sum* sums, int count,
+                               std::uint8_t* out) {
+  const Epilogue& e = task.epilogue;
+  if constexpr (sizeof(Sum) == sizeof(float)) {
+    if (e.in_float) {
+      if (e.narrow.divide)
+        store_samples<true, float, Sum, Stored>(task, e.narrow, sums, count, out);
+      else
+        store_samples<false, float, Sum, Stored>(task, e.narrow, sums, count, out);
+      return;
+    }
+  }
+  if (e.wide.divide)
+    store_samples<true, double, Sum, Stored>(task, e.wide, sums, count, out);
+  else
+    store_samples<false, double, Sum, Stored>(task, e.wide, sums, count, out);
+}
+
+/// Writes `count` outputs to picture row `y` from column `x` on. `samples` is scratch for `count`
+/// samples. Only the component's own bytes are written.
+template <class Sum, class Stored>
+void finish_line(const ComponentTask& task, int y, int x, int count, const Sum* sums,
+                 Stored* samples) {
+  std::uint8_t* out = task.dst_row(y) + static_cast<std::ptrdiff_t>(x) * task.step;
+  if (task.step == static_cast<int>(sizeof(Stored))) {
+    finish_samples<Sum, Stored>(task, sums, count, out);
+    return;
+  }
+  finish_samples<Sum, Stored>(task, sums, count, reinterpret_cast<std::uint8_t*>(samples));
+  for (int i = 0; i < count; ++i)
+    write_sample(out + static_cast<std::ptrdiff_t>(i) * task.step, samples[i]);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From samples in memory to a line of differences from black, ghost cells included, so that inner
+// loops never test for a border.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_LOAD_LINE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_LOAD_LINE_INL_H_
+#undef CONVOLVE_LOAD_LINE_INL_H_
+#else
+#define CONVOLVE_LOAD_LINE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/component_task.h"
+#include "kernels/cpu/workspace.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Channel `channel` of the pixels at `pixels` of `channels` samples each.
+template <class D, class Stored = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_channel(D d, const Stored* pixels, int channels, int channel) {
+  hn::Vec<D> v0, v1, v2, v3;
+  if (channels == 2) {
+    hn::LoadInterleaved2(d, pixels, v0, v1);
+    return channel == 0 ? v0 : v1;
+  }
+  if (channels == 3) {
+    hn::LoadInterleaved3(d, pixels, v0, v1, v2);
+    return channel == 0 ? v0 : channel == 1 ? v1 : v2;
+  }
+  hn::LoadInterleaved4(d, pixels, v0, v1, v2, v3);
+  return channel == 0 ? v0 : channel == 1 ? v1 : channel == 2 ? v2 : v3;
+}
+
+/// Copies `count` samples from `x` of a source row to `samples`, side by side.
+template <class Stored>
+HWY_INLINE void gather_samples(const ComponentTask& task, const std::uint8_t* row, int x, int count,
+                               Stored* samples) {
+  const std::uint8_t* src = row + static_cast<std::ptrdiff_t>(x) * task.step;
+  int i = 0;
+  if (task.channels >= 2 && task.channels <= 4) {
+    const hn::ScalableTag<Stored> d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    const Stored* pixels = reinterpret_cast<const Stored*>(src) - task.channel;
+    // The last pixel is left to the loop below: the row may end before its other samples do.
+    for (; i + lanes < count; i += lanes)
+      hn::StoreU(load_channel(d, pixels + i * task.channels, task.channels, task.channel), d,
+                 samples + i);
+  }
+  for (; i < count; ++i)
+    samples[i] = read_sample<Stored>(src + static_cast<std::ptrdiff_t>(i) * task.step);
+}
+
+/// Turns `count` samples that lie side by side, at any address, into differences from black.
+template <class Real, class Stored>
+HWY_INLINE void convert_samples(const ComponentTask& task, const std::uint8_t* samples, int count,
+                                Real* line) {
+  const hn::ScalableTag<Real> d;
+  const hn::Rebind<Stored, decltype(d)> d_stored;
+  const hn::Rebind<std::int32_t, decltype(d)> d_code;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const SampleLayout layout = task.layout;
+  const int black = task.black;
+  const auto black_code = hn::Set(d_code, black);
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto stored = hn::LoadU(d_stored, reinterpret_cast<const Stored*>(samples) + i);
+    if constexpr (sizeof(Stored) == 2)
+      if (layout.swap) stored = hn::Or(hn::ShiftLeft<8>(stored), hn::ShiftRight<8>(stored));
+    const auto code = hn::ShiftRightSame(hn::PromoteTo(d_code, stored), layout.shift);
+    const auto difference = hn::Sub(code, black_code);
+    if constexpr (sizeof(Real) == sizeof(float))
+      hn::StoreU(hn::ConvertTo(d, difference), d, line + i);
+    else
+      hn::StoreU(hn::PromoteTo(d, difference), d, line + i);
+  }
+  for (; i < count; ++i) {
+    const Stored stored = read_sample<Stored>(samples + i * static_cast<int>(sizeof(Stored)));
+    line[i] = static_cast<Real>(decode_sample(stored, layout) - black);
+  }
+}
+
+/// Fills `line` with `count` cells of picture row `y` from column `x` on; either may lie outside
+/// the picture. `samples` is scratch for `count` samples.
+template <class Real, class Stored>
+void load_line(const ComponentTask& task, int y, int x, int count, Real* line, Stored* samples) {
+  const int row_index = border_index(task.border, y, task.height);
+  if (row_index == kNoSignal) {
+    std::fill_n(line, count, Real(0));
+    return;
+  }
+  const std::uint8_t* row = task.src_row(row_index);
+  const int inside = std::min(std::max(-x, 0), count);
+  const int after = std::min(std::max(task.width - x, inside), count);
+
+  const auto fill_ghosts = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const int column = border_index(task.border, x + i, task.width);
+      if (column == kNoSignal) {
+        line[i] = Real(0);
+        continue;
+      }
+      const Stored stored =
+          read_sample<Stored>(row + static_cast<std::ptrdiff_t>(column) * task.step);
+      line[i] = static_cast<Real>(decode_sample(stored, task.layout) - task.black);
+    }
+  };
+  fill_ghosts(0, inside);
+  if (task.step == static_cast<int>(sizeof(Stored))) {
+    convert_samples<Real, Stored>(task, row + static_cast<std::ptrdiff_t>(x + inside) * task.step,
+                                  after - inside, line + inside);
+  } else {
+    gather_samples(task, row, x + inside, after - inside, samples);
+    convert_samples<Real, Stored>(task, reinterpret_cast<const std::uint8_t*>(samples),
+                                  after - inside, line + inside);
+  }
+  fill_ghosts(after, count);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

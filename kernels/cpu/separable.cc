@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cpu/separable.h"
+
+#include "kernels/cpu/highway_targets.h"
+#include "kernels/cpu/run_typed.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/separable.cc"
+#include <hwy/foreach_target.h>  // Must come before highway.h.
+#include <hwy/highway.h>
+
+#include "kernels/cpu/accumulate-inl.h"
+#include "kernels/cpu/finish_line-inl.h"
+#include "kernels/cpu/load_line-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+/// Row sums of picture row `y`, which may lie outside, to `sums`.
+template <class Real, class Stored>
+HWY_INLINE void sum_row(const ComponentTask& task, const MaskTaps& row, const Area& area, int y,
+                        const Workspace& workspace, Real* sums) {
+  Real* line = workspace.source.at<Real>(0);
+  load_line(task, y, area.x - row.anchor_x(), area.width + row.width() - 1, line,
+            workspace.samples.at<Stored>(0));
+  const Real* lines[] = {line};
+  accumulate<1>(lines, row, area.width, Lines{reinterpret_cast<std::byte*>(sums), 0});
+}
+
+/// Column sums of the lines in the table, for one block of `rows` rows, and out.
+template <class Real, class Stored>
+HWY_INLINE void finish_block(const ComponentTask& task, const MaskTaps& column, const Area& area,
+                             int y, int rows, const Workspace& workspace) {
+  const auto lines = reinterpret_cast<const Real**>(workspace.table);
+  if (rows == kBlockRows)
+    accumulate<kBlockRows>(lines, column, area.width, workspace.sums);
+  else
+    accumulate<1>(lines, column, area.width, workspace.sums);
+  for (int r = 0; r < rows; ++r)
+    finish_line(task, y + r, area.x, area.width, workspace.sums.at<Real>(r),
+                workspace.samples.at<Stored>(0));
+}
+
+template <class Real, class Stored>
+struct FusedPasses {
+  static void run(const ComponentTask& task, const MaskTaps& row, const MaskTaps& column,
+                  const Area& area, const Workspace& workspace) {
+    const int ring = column.height() + kBlockRows - 1;
+    const Lines& sums = workspace.intermediate;
+    int loaded = 0;
+    for (int y = 0, rows = 0; y < area.height; y += rows) {
+      rows = area.height - y >= kBlockRows ? kBlockRows : 1;
+      const int needed = column.height() + rows - 1;
+      for (; loaded < y + needed; ++loaded)
+        sum_row<Real, Stored>(task, row, area, area.y + loaded - column.anchor_y(), workspace,
+                              sums.at<Real>(loaded % ring));
+      for (int i = 0; i < needed; ++i)
+        workspace.table[i] = sums.at<Real>((y + i) % ring);
+      finish_block<Real, Stored>(task, column, area, area.y + y, rows, workspace);
+    }
+  }
+};
+
+template <class Real, class Stored>
+struct RowPass {
+  static void run(const ComponentTask& task, const MaskTaps& row, const Area& area,
+                  const Workspace& workspace, const Lines& plane) {
+    for (int y = area.y; y < area.y + area.height; ++y)
+      sum_row<Real, Stored>(task, row, area, y, workspace, plane.at<Real>(y) + area.x);
+  }
+};
+
+template <class Real, class Stored>
+struct ColumnPass {
+  static void run(const ComponentTask& task, const MaskTaps& column, const Area& area,
+                  const Workspace& workspace, const Lines& plane) {
+    for (int y = area.y, rows = 0; y < area.y + area.height; y += rows) {
+      rows = area.y + area.height - y >= kBlockRows ? kBlockRows : 1;
+      for (int i = 0; i < column.height() + rows - 1; ++i) {
+        const int line = border_index(task.border, y + i - column.anchor_y(), task.height);
+        workspace.table[i] =
+            line == kNoSignal ? workspace.zeros.at<Real>(0) : plane.at<Real>(line) + area.x;
+      }
+      finish_block<Real, Stored>(task, column, area, y, rows, workspace);
+    }
+  }
+};
+
+void fused(const ComponentTask& task, const MaskTaps& row, const MaskTaps& column, const Area& area,
+           const Workspace& workspace) {
+  run_typed<FusedPasses>(row.accumulator(), task, row, column, area, workspace);
+}
+
+void rows(const ComponentTask& task, const MaskTaps& row, const Area& area,
+          const Workspace& workspace, const Lines& plane) {
+  run_typed<RowPass>(row.accumulator(), task, row, area, workspace, plane);
+}
+
+void columns(const ComponentTask& task, const MaskTaps& column, const Area& area,
+             const Workspace& workspace, const Lines& plane) {
+  run_typed<ColumnPass>(column.accumulator(), task, column, area, workspace, plane);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace convolve {
+
+HWY_EXPORT(fused);
+HWY_EXPORT(rows);
+HWY_EXPORT(columns);
+
+void filter_separable_fused(const ComponentTask& task, const MaskTaps& row, const MaskTaps& column,
+                            const Area& area, const Workspace& workspace) {
+  HWY_DYNAMIC_DISPATCH(fused)(task, row, column, area, workspace);
+}
+
+void filter_separable_rows(const ComponentTask& task, const MaskTaps& row, const Area& area,
+                           const Workspace& workspace, const Lines& plane) {
+  HWY_DYNAMIC_DISPATCH(rows)(task, row, area, workspace, plane);
+}
+
+void filter_separable_columns(const ComponentTask& task, const MaskTaps& column, const Area& area,
+                              const Workspace& workspace, const Lines& plane) {
+  HWY_DYNAMIC_DISPATCH(columns)(task, column, area, workspace, plane);
+}
+
+}  // namespace convolve
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cpu/workspace.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace convolve {
+
+std::size_t line_stride(int cells, std::size_t cell_bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  const std::size_t bytes = static_cast<std::size_t>(cells) * cell_bytes + kLineSlack;
+  return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
+}
+
+Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes) {
+  auto memory = hwy::AllocateAligned<std::byte>(bytes);
+  if (memory == nullptr)
+    return Status(Code::kOutOfMemory,
+                  "no memory for " + std::to_string(bytes) + " bytes of CPU scratch lines");
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+Result<Workspaces> Workspaces::make(const WorkspaceShape& shape, int workers) {
+  const std::size_t source_stride = line_stride(shape.source_width, shape.cell_bytes);
+  const std::size_t strip_stride = line_stride(shape.strip_width, shape.cell_bytes);
+  const std::size_t sample_stride = line_stride(shape.source_width, sizeof(std::uint16_t));
+  const std::size_t source_bytes = static_cast<std::size_t>(shape.source_lines) * source_stride;
+  const std::size_t intermediate_bytes =
+      static_cast<std::size_t>(shape.intermediate_lines) * strip_stride;
+  const std::size_t sum_bytes = kBlockRows * strip_stride;
+
+  Workspaces made;
+  for (int i = 0; i < workers; ++i) {
+    auto memory = allocate_lines(source_bytes + intermediate_bytes + sum_bytes + sample_stride +
+                                 strip_stride);
+    if (!memory.ok()) return memory.status();
+    made.tables_.emplace_back(static_cast<std::size_t>(shape.table_lines));
+
+    std::byte* next = memory.value().get();
+    const auto take = [&next](std::size_t bytes, std::size_t stride) {
+      const Lines lines{next, stride};
+      next += bytes;
+      return lines;
+    };
+    Workspace workspace;
+    workspace.source = take(source_bytes, source_stride);
+    workspace.intermediate = take(intermediate_bytes, strip_stride);
+    workspace.sums = take(sum_bytes, strip_stride);
+    workspace.samples = take(sample_stride, sample_stride);
+    workspace.zeros = take(strip_stride, strip_stride);
+    workspace.table = made.tables_.back().data();
+    made.workspaces_.push_back(workspace);
+    made.memory_.push_back(std::move(memory.value()));
+  }
+  return made;
+}
+
+}  // namespace convolve

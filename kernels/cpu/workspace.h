@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The scratch memory of one worker, made when a plan is prepared, so that frames allocate nothing.
+#pragma once
+
+#include <hwy/aligned_allocator.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/core/status.h"
+
+namespace convolve {
+
+/// Output rows that the vector kernels compute together, so that they share loads.
+inline constexpr int kBlockRows = 4;
+
+/// Output columns per strip are a multiple of this, and so of every tile that the vector kernels
+/// use for float and double up to 64-byte vectors: a tile never reaches into the next strip.
+inline constexpr int kStripStep = 384;
+
+/// Bytes after the last cell of a line that a vector may still touch.
+inline constexpr std::size_t kLineSlack = 64;
+
+/// Equally long lines in one piece of memory.
+struct Lines {
+  std::byte* data = nullptr;
+  std::size_t stride = 0;  ///< Bytes from line to line.
+
+  template <class T>
+  T* at(int line) const {
+    return reinterpret_cast<T*>(data + static_cast<std::size_t>(line) * stride);
+  }
+};
+
+struct Workspace {
+  Lines source;        ///< Source lines as differences from black, ghost cells on both sides.
+  Lines intermediate;  ///< Separable: a ring of lines that the row pass made.
+  Lines sums;          ///< kBlockRows lines of sums.
+  Lines samples;       ///< One line of stored samples, contiguous.
+  Lines zeros;         ///< One line without signal.
+  const void** table = nullptr;  ///< The lines that a block of output rows reads, top to bottom.
+};
+
+/// How much of each a worker needs. Cells are of the accumulator's size.
+struct WorkspaceShape {
+  std::size_t cell_bytes = sizeof(float);
+  int strip_width = 0;   ///< Output columns of the widest strip.
+  int source_width = 0;  ///< The same with its halo.
+  int source_lines = 0;
+  int intermediate_lines = 0;
+  int table_lines = 0;
+};
+
+/// Bytes from line to line for lines of `cells` cells: aligned, with slack, and an odd number of
+/// cache lines, so that a walk down a column does not hit the same cache set every time.
+std::size_t line_stride(int cells, std::size_t cell_bytes);
+
+/// Zeroed, aligned memory. kOutOfMemory if there is none.
+Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes);
+
+/// The workspaces of all workers.
+class Workspaces {
+ public:
+  static Result<Workspaces> make(const WorkspaceShape& shape, int workers);
+
+  const Workspace& operator[](int worker) const { return workspaces_[worker]; }
+
+ private:
+  std::vector<Workspace> workspaces_;
+  std::vector<std::vector<const void*>> tables_;
+  std::vector<hwy::AlignedFreeUniquePtr<std::byte[]>> memory_;
+};
+
+}  // namespace convolve
