@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `coarsened`: several outputs per thread, in registers (ECE408 lecture 9, last slides).
+//
+// One output per thread reads one cell from shared memory for each multiply-add, and shared memory
+// feeds only 32 of an SM's 128 multipliers. Here a thread owns a register tile of kColumns x kRows
+// outputs. A window of cells, read once from a row of the tile, serves all kColumns outputs of a
+// row and all kRows rows of outputs that see it under different mask rows; a weight, read once,
+// serves kColumns outputs. So a chunk of kColumns weights costs 6 + 8 wide shared loads for 256
+// multiply-adds, and the multipliers become the limit.
+#include <type_traits>
+
+#include "kernels/cuda/bank.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kThreadsX = 16;
+constexpr int kThreadsY = 8;
+constexpr int kThreads = kThreadsX * kThreadsY;
+constexpr int kRows = 4;     ///< Output rows of a thread: adjacent.
+constexpr int kHalf = 4;     ///< Output columns of a thread: four, and four half a tile further,
+constexpr int kColumns = 8;  ///< so that 16-byte reads of neighbours hit different banks.
+constexpr int kTileWidth = kThreadsX * kColumns;
+constexpr int kTileHeight = kThreadsY * kRows;
+constexpr int kSecondHalf = kTileWidth / 2;
+
+/// Shared memory that a block takes unless the mask is so wide that kFewestRows rows need more.
+constexpr std::size_t kSharedBudget = 48 * 1024;
+constexpr int kFewestRows = 8;
+
+/// Cells and weights are 4 bytes in the arithmetics that matter; rows start on 16 bytes.
+__host__ __device__ constexpr int padded(int n) {
+  return (n + 3) / 4 * 4;
+}
+
+/// Cells of a row of the tile: the outputs, the halo, and what the last wide read runs past it.
+__host__ __device__ constexpr int tile_pitch(int mask_width) {
+  return padded(kTileWidth + mask_width - 1 + kHalf);
+}
+__host__ __device__ constexpr int weight_pitch(int mask_width) {
+  return padded(mask_width);
+}
+
+/// Reads N values from shared memory, 16 bytes at a time if `from` is Aligned to that.
+template <bool Aligned, int N, class T>
+__device__ void read_row(const T* from, T (&to)[N]) {
+  if constexpr (Aligned && sizeof(T) == 4 && N % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+      const int4 four = *reinterpret_cast<const int4*>(from + i);
+      const int word[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if constexpr (std::is_same_v<T, float>)
+          to[i + j] = __int_as_float(word[j]);
+        else
+          to[i + j] = word[j];
+      }
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      to[i] = from[i];
+  }
+}
+
+/// Adds what `Taps` adjacent weights of every mask row that sees this row of cells contribute.
+/// `cells`: the thread's window, from the column of the first weight. `weights`: the first weight
+/// of mask row `row`, whose outputs are the thread's first; the output row t sees mask row - t.
+template <int Taps, bool Aligned, class A>
+__device__ void add_taps(typename A::Sum (&sum)[kRows][kColumns], const typename A::Cell* cells,
+                         const typename A::Weight* weights, int pitch, int row, int mask_rows) {
+  using Cell = typename A::Cell;
+  using Weight = typename A::Weight;
+  // Padded to whole wide reads; what they read too much lies in the row's padding.
+  constexpr int kWindow = Aligned ? padded(kHalf + Taps - 1) : kHalf + Taps - 1;
+  constexpr int kTaps = Aligned ? padded(Taps) : Taps;
+  Cell left[kWindow], right[kWindow];
+  read_row<Aligned>(cells, left);
+  read_row<Aligned>(cells + kSecondHalf, right);
+  const auto one_row = [&](int t) {
+    Weight weight[kTaps];
+    read_row<Aligned>(weights - t * pitch, weight);
+#pragma unroll
+    for (int k = 0; k < Taps; ++k)
+#pragma unroll
+      for (int x = 0; x < kHalf; ++x) {
+        A::mac(sum[t][x], weight[k], left[k + x]);
+        A::mac(sum[t][kHalf + x], weight[k], right[k + x]);
+      }
+  };
+  if (row >= kRows - 1 && row < mask_rows) {
+#pragma unroll
+    for (int t = 0; t < kRows; ++t)
+      one_row(t);
+  } else {
+    // The first and last rows of the window: not every output row sees them.
+#pragma unroll
+    for (int t = 0; t < kRows; ++t)
+      if (row - t >= 0 && row - t < mask_rows) one_row(t);
+  }
+}
+
+/// Loads the input tile whose first cell is (x0, y0): `columns` x `rows` cells, a warp a row.
+template <class Cell, class Stored>
+__device__ void load_tile(const GroupArguments& group, const ChannelArguments& channel, Cell* tile,
+                          int pitch, int x0, int y0, int columns, int rows) {
+  constexpr int kLines = kThreads / 32;
+  const int lane = threadIdx.x, line = threadIdx.y;
+  const bool inner = x0 >= 0 && y0 >= 0 && x0 + columns <= group.width && y0 + rows <= group.height;
+  if (!inner || group.step != static_cast<int>(sizeof(Stored))) {
+#pragma unroll 1
+    for (int r = line; r < rows; r += kLines) {
+      const auto row = cell_row<Cell, Stored>(group, channel, y0 + r);
+#pragma unroll 1
+      for (int c = lane; c < columns; c += 32)
+        tile[r * pitch + c] = row.at(x0 + c);
+    }
+    return;
+  }
+  // Nearly all tiles: whole rows of loads in flight, and no ghost to ask for.
+  constexpr int kBatch = 5;  // 160 cells: masks to 33 wide take one.
+  const SampleLayout layout = channel.layout;
+  const int black = channel.black;
+  const std::uint8_t* from =
+      group.src + sample_offset(group, channel, group.src_pitch, x0 + lane, y0 + line);
+  Cell* to = tile + line * pitch + lane;
+#pragma unroll 2
+  for (int r = line; r < rows; r += kLines) {
+    for (int c = lane, at = 0; c < columns; c += kBatch * 32, at += kBatch * 32) {
+      const Stored* batch = reinterpret_cast<const Stored*>(from) + at;
+      Stored stored[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i)
+        if (c + i * 32 < columns) stored[i] = __ldg(batch + i * 32);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i)
+        if (c + i * 32 < columns)
+          to[at + i * 32] = static_cast<Cell>(decode_sample(stored[i], layout) - black);
+    }
+    from += kLines * group.src_pitch;
+    to += kLines * pitch;
+  }
+}
+
+__device__ void store_four(std::uint8_t* to, const std::uint8_t* four) {
+  *reinterpret_cast<uchar4*>(to) = make_uchar4(four[0], four[1], four[2], four[3]);
+}
+__device__ void store_four(std::uint8_t* to, const std::uint16_t* four) {
+  *reinterpret_cast<ushort4*>(to) = make_ushort4(four[0], four[1], four[2], four[3]);
+}
+
+/// The code of a sum, out of line: of the types wider than a register a thread has 32 copies.
+template <class A>
+__device__ __noinline__ int code_out_of_line(typename A::Sum sum, const Epilogue& epilogue) {
+  return A::code(sum, epilogue);
+}
+
+/// Takes a thread's results through its own slots of shared memory, where a loop can index them:
+/// written out for 32 registers, epilogue and stores would be longer than the filter itself and
+/// miss the instruction cache. Sums of 4 bytes wait there, wider ones as codes.
+template <class A>
+struct Slots {
+  using Sum = typename A::Sum;
+  static constexpr bool kHoldSums = sizeof(Sum) == 4;
+  using Value = std::conditional_t<kHoldSums, Sum, int>;
+
+  Value* slot;  ///< of output i at slot[i * kThreads]
+
+  __device__ void put(const Sum (&sum)[kRows][kColumns], const Epilogue& epilogue) {
+#pragma unroll
+    for (int i = 0; i < kRows * kColumns; ++i) {
+      const Sum& s = sum[i / kColumns][i % kColumns];
+      if constexpr (kHoldSums)
+        slot[i * kThreads] = s;
+      else
+        slot[i * kThreads] = code_out_of_line<A>(s, epilogue);
+    }
+  }
+
+  __device__ Value operator[](int i) const {
+    return slot[i * kThreads];
+  }
+};
+
+/// Stores the thread's outputs, whose first is (x, y). `code` makes a code of what the slots hold.
+template <class A, class Stored, class Code>
+__device__ void store_codes(const GroupArguments& group, const ChannelArguments& channel, int x,
+                            int y, const Slots<A>& slots, Code&& code) {
+  constexpr std::size_t kBytes = kHalf * sizeof(Stored);
+  const SampleLayout layout = channel.layout;
+  const std::int64_t pitch = group.dst_pitch;
+  std::uint8_t* to = group.dst + sample_offset(group, channel, pitch, x, y);
+  // Four adjacent samples go in one access where the layout allows.
+  const bool whole = group.step == static_cast<int>(sizeof(Stored)) &&
+                     x + kSecondHalf + kHalf <= group.width &&
+                     (reinterpret_cast<std::uintptr_t>(to) | pitch) % kBytes == 0;
+#pragma unroll 1
+  for (int t = 0; t < kRows && y + t < group.height; ++t, to += pitch) {
+    Stored stored[kColumns];
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i)
+      stored[i] = encode_sample<Stored>(code(slots[t * kColumns + i]), layout);
+    if (whole) {
+      store_four(to, stored);
+      store_four(to + kSecondHalf * sizeof(Stored), stored + kHalf);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kColumns; ++i) {
+        const int dx = i < kHalf ? i : kSecondHalf + i - kHalf;
+        if (x + dx < group.width) *reinterpret_cast<Stored*>(to + dx * group.step) = stored[i];
+      }
+    }
+  }
+}
+
+/// The same, with the way to the codes chosen once a thread. Constants of the epilogue are copied
+/// first: read where they are used they would come through the constant cache for every output.
+template <class A, class Stored>
+__device__ void store_tile(const GroupArguments& group, const ChannelArguments& channel, int x,
+                           int y, const Slots<A>& slots) {
+  using Value = typename Slots<A>::Value;
+  const Epilogue& epilogue = channel.epilogue;
+  if constexpr (!Slots<A>::kHoldSums) {
+    store_codes<A, Stored>(group, channel, x, y, slots, [](int code) { return code; });
+    return;
+  }
+  if constexpr (std::is_same_v<Value, float>) {
+    const EpilogueOf<float> narrow = epilogue.narrow;
+    const int max_code = epilogue.max_code;
+    if (epilogue.in_float && !narrow.divide) {
+      store_codes<A, Stored>(group, channel, x, y, slots,
+                             [=](float sum) { return finish_linear(sum, narrow, max_code); });
+      return;
+    }
+    if (epilogue.in_float) {
+      store_codes<A, Stored>(group, channel, x, y, slots,
+                             [=](float sum) { return finish(sum, narrow, max_code); });
+      return;
+    }
+  }
+  store_codes<A, Stored>(group, channel, x, y, slots, [&epilogue](Value sum) {
+    return finish_in_double(static_cast<double>(sum), epilogue);
+  });
+}
+
+template <class Stored>
+__device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
+                          int y0) {
+  for (int y = y0 + threadIdx.y; y < min(y0 + kTileHeight, group.height); y += kThreads / 32)
+    for (int x = x0 + threadIdx.x; x < min(x0 + kTileWidth, group.width); x += 32)
+      copy_sample<Stored>(group, channel, x, y);
+}
+
+/// Filters one tile of one channel. The mask is Chunk * n + Rest columns wide; tall masks, whose
+/// input tile would not fit, go in segments of `segment_rows` rows. Sample type and mask storage
+/// matter only at the tile's rim, so they are run-time choices: that keeps the module small.
+template <int Chunk, int Rest, class A>
+__global__ void __launch_bounds__(kThreads)
+    coarsened_kernel(const __grid_constant__ LaunchArguments arguments, int segment_rows) {
+  using Cell = typename A::Cell;
+  using Weight = typename A::Weight;
+  const GroupArguments& group = arguments.group;
+  const MaskArguments& mask = arguments.mask;
+  const ChannelArguments& channel = group.channel[blockIdx.z];
+  constexpr bool kAligned = Chunk % 4 == 0;  // Then every chunk starts on 16 bytes.
+  const bool bytes = group.sample_bytes == 1;
+  const int lane = threadIdx.x, line = threadIdx.y;  // as warps: 32 x 4
+  const int thread_x = lane % kThreadsX;             // as a tile: 16 x 8
+  const int thread_y = line * 2 + lane / kThreadsX;
+  const int tile_x = blockIdx.x * kTileWidth, tile_y = blockIdx.y * kTileHeight;
+
+  if (!channel.filtered) {
+    if (bytes)
+      copy_tile<std::uint8_t>(group, channel, tile_x, tile_y);
+    else
+      copy_tile<std::uint16_t>(group, channel, tile_x, tile_y);
+    return;
+  }
+
+  const int cell_pitch = tile_pitch(mask.width), mask_pitch = weight_pitch(mask.width);
+  Cell* tile = shared_cells<Cell>();
+  Weight* weights = reinterpret_cast<Weight*>(
+      tile + static_cast<std::size_t>(kTileHeight + segment_rows - 1) * cell_pitch);
+  typename A::Sum sum[kRows][kColumns] = {};
+
+  for (int first = 0; first < mask.height; first += segment_rows) {
+    const int rows = min(segment_rows, mask.height - first);
+    const int x0 = tile_x - mask.anchor_x, y0 = tile_y - mask.anchor_y + first;
+    const int columns = kTileWidth + mask.width - 1, tile_rows = kTileHeight + rows - 1;
+    if (bytes)
+      load_tile<Cell, std::uint8_t>(group, channel, tile, cell_pitch, x0, y0, columns, tile_rows);
+    else
+      load_tile<Cell, std::uint16_t>(group, channel, tile, cell_pitch, x0, y0, columns, tile_rows);
+    for (int r = line; r < rows; r += kThreads / 32)
+#pragma unroll 1
+      for (int k = lane; k < mask.width; k += 32) {
+        const int tap = (first + r) * mask.width + k;
+        weights[r * mask_pitch + k] = arguments.storage == MaskStorage::kConstantMemory
+                                          ? ConstantStorage::weights<Weight>(mask)[tap]
+                                          : GlobalStorage::weights<Weight>(mask)[tap];
+      }
+    __syncthreads();
+
+    const Cell* cells = tile + thread_y * kRows * cell_pitch + thread_x * kHalf;
+#pragma unroll 1
+    for (int row = 0; row < rows + kRows - 1; ++row, cells += cell_pitch) {
+      const Weight* weight = weights + row * mask_pitch;
+      int k = 0;
+#pragma unroll 1
+      for (; k + Chunk + Rest <= mask.width; k += Chunk)
+        add_taps<Chunk, kAligned, A>(sum, cells + k, weight + k, mask_pitch, row, rows);
+      add_taps<Rest, kAligned, A>(sum, cells + k, weight + k, mask_pitch, row, rows);
+    }
+    __syncthreads();  // Before the next segment overwrites what a slower warp still reads.
+  }
+
+  // The tile has been read: its memory is at least the 16 KB that the slots take.
+  Slots<A> slots = {reinterpret_cast<typename Slots<A>::Value*>(tile) + line * 32 + lane};
+  slots.put(sum, channel.epilogue);
+  const int x = tile_x + thread_x * kHalf, y = tile_y + thread_y * kRows;
+  if (bytes)
+    store_tile<A, std::uint8_t>(group, channel, x, y, slots);
+  else
+    store_tile<A, std::uint16_t>(group, channel, x, y, slots);
+}
+
+using CoarsenedKernel = void (*)(LaunchArguments, int);
+
+/// For 4-byte arithmetics one kernel for each way that the mask's width ends, so that no
+/// multiply-add is wasted: chunks of 8 and then 5 to 12 weights, or the whole of a narrow mask.
+template <class A>
+CoarsenedKernel select_by_width(int mask_width) {
+  const int rest = mask_width < 5 ? mask_width : (mask_width - 5) % 8 + 5;
+  switch (rest) {
+    case 1:
+      return coarsened_kernel<8, 1, A>;
+    case 2:
+      return coarsened_kernel<8, 2, A>;
+    case 3:
+      return coarsened_kernel<8, 3, A>;
+    case 4:
+      return coarsened_kernel<8, 4, A>;
+    case 5:
+      return coarsened_kernel<8, 5, A>;
+    case 6:
+      return coarsened_kernel<8, 6, A>;
+    case 7:
+      return coarsened_kernel<8, 7, A>;
+    case 8:
+      return coarsened_kernel<8, 8, A>;
+    case 9:
+      return coarsened_kernel<8, 9, A>;
+    case 10:
+      return coarsened_kernel<8, 10, A>;
+    case 11:
+      return coarsened_kernel<8, 11, A>;
+    default:
+      return coarsened_kernel<8, 12, A>;
+  }
+}
+
+CoarsenedKernel select_kernel(const LaunchArguments& arguments) {
+  switch (arguments.accumulator) {
+    case Accumulator::kFloat32:
+      return select_by_width<Arithmetic<Accumulator::kFloat32>>(arguments.mask.width);
+    case Accumulator::kInt32:
+      return select_by_width<Arithmetic<Accumulator::kInt32>>(arguments.mask.width);
+    case Accumulator::kFloat64:
+      return coarsened_kernel<1, 1, Arithmetic<Accumulator::kFloat64>>;
+    case Accumulator::kWide:
+      break;
+  }
+  return coarsened_kernel<1, 1, Arithmetic<Accumulator::kWide>>;
+}
+
+/// Mask rows that one input tile serves, and the shared memory of that.
+struct Segment {
+  int rows;
+  std::size_t bytes;
+};
+
+Segment segment_of(const LaunchArguments& arguments) {
+  const int width = arguments.mask.width;
+  const std::size_t row_bytes = static_cast<std::size_t>(tile_pitch(width)) * 4 +
+                                weight_pitch(width) * weight_bytes(arguments.accumulator);
+  const std::size_t fixed = static_cast<std::size_t>(kTileHeight - 1) * tile_pitch(width) * 4;
+  std::size_t rows = fixed < kSharedBudget ? (kSharedBudget - fixed) / row_bytes : 0;
+  if (rows < kFewestRows) rows = kFewestRows;
+  const std::size_t height = static_cast<std::size_t>(arguments.mask.height);
+  if (rows > height) rows = height;
+  return {static_cast<int>(rows), fixed + rows * row_bytes};
+}
+
+cudaError_t load(const LaunchArguments& arguments) {
+  return load_kernel(select_kernel(arguments), segment_of(arguments).bytes);
+}
+
+cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
+  const Segment segment = segment_of(arguments);
+  dim3 grid = grid_of_tiles(arguments.group, kTileWidth, kTileHeight);
+  grid.z = static_cast<unsigned>(arguments.group.channels);
+  LaunchArguments by_value = arguments;
+  int rows = segment.rows;
+  void* parameters[] = {&by_value, &rows};
+  return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments)), grid,
+                          dim3(32, kThreads / 32), parameters, segment.bytes, stream);
+}
+
+}  // namespace
+
+const Variant kCoarsenedVariant = {KernelKind::kCoarsened, true, upload_mask, load, launch};
+
+}  // namespace convolve

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/cuda_device.h"
+
+#include <cuda_runtime.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kernels/cuda/check.h"
+#include "kernels/cuda/context.h"
+#include "kernels/cuda/cuda_job.h"
+#include "kernels/cuda/device_core.h"
+
+namespace convolve {
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(std::shared_ptr<DeviceCore> core) : core_(std::move(core)) {}
+
+  const DeviceCapabilities& capabilities() const override { return core_->capabilities(); }
+
+  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
+                                       const Plan& plan) override {
+    const CurrentContext current(core_->context());
+    if (!current.status().ok()) return current.status();
+    return prepare_cuda_job(core_, format, mask, plan);
+  }
+
+  Status finish() override {
+    const CurrentContext current(core_->context());
+    return current.status().ok() ? core_->finish() : current.status();
+  }
+
+  std::uint64_t last_kernel_ns() const override { return core_->last_kernel_ns(); }
+
+  void* native_stream() const override { return core_->stream(); }
+
+ private:
+  std::shared_ptr<DeviceCore> core_;
+};
+
+/// The context that the caller pushed, if it is on the wanted device, else the device's primary
+/// one.
+Result<Context> choose_context(const DriverFunctions& driver, int device) {
+  Result<std::optional<Context>> current = Context::current(driver);
+  if (!current.ok()) return current.status();
+  if (current.value().has_value() && current.value()->device == device) return *current.value();
+  return Context::primary(driver, device);
+}
+
+Result<std::shared_ptr<DeviceCore>> open_core(const DriverFunctions& driver, int device,
+                                              const LogCallback& log) {
+  Result<Context> context = choose_context(driver, device);
+  if (!context.ok()) return context.status();
+  return DeviceCore::open(context.value(), log);
+}
+
+/// The caller's device if it has a context, then all in order; the first failure tells why none of
+/// them works.
+Result<std::shared_ptr<DeviceCore>> open_any(const DriverFunctions& driver, int count,
+                                             const LogCallback& log) {
+  Result<std::optional<Context>> current = Context::current(driver);
+  if (!current.ok()) return current.status();
+  if (current.value().has_value()) return DeviceCore::open(*current.value(), log);
+  Status first;
+  for (int device = 0; device < count && cuda_usable(); ++device) {
+    Result<std::shared_ptr<DeviceCore>> core = open_core(driver, device, log);
+    if (core.ok()) return core;
+    if (first.ok()) first = core.status();
+  }
+  return first;
+}
+
+}  // namespace
+
+bool has_cuda_backend() {
+  return true;
+}
+
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log) {
+  if (Status status = begin_cuda(); !status.ok()) return status;
+  int count = 0;
+  if (Status status = CONVOLVE_CUDA(cudaGetDeviceCount(&count)); !status.ok()) return status;
+  if (device_id < -1 || device_id >= count)
+    return Status(Code::kNoDevice, "there is no CUDA device " + std::to_string(device_id) +
+                                       ": this process sees " + std::to_string(count));
+  Result<DriverFunctions> driver = DriverFunctions::load();
+  if (!driver.ok()) return driver.status();
+  Result<std::shared_ptr<DeviceCore>> core = device_id == -1
+                                                 ? open_any(driver.value(), count, log)
+                                                 : open_core(driver.value(), device_id, log);
+  if (!core.ok()) return core.status();
+  return std::shared_ptr<Device>(std::make_shared<CudaDevice>(std::move(core.value())));
+}
+
+}  // namespace convolve

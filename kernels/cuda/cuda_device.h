@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA backend's door. A stub stands behind it in builds without CUDA.
+#pragma once
+
+#include <memory>
+
+#include "kernels/core/backend.h"
+
+namespace convolve {
+
+/// False in builds without CUDA.
+bool has_cuda_backend();
+
+/// Opens device `device_id`, or any usable one if -1. First CUDA call of the process.
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log);
+
+}  // namespace convolve

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/cuda_job.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/check.h"
+#include "kernels/cuda/fault.h"
+#include "kernels/cuda/mask_bank.h"
+#include "kernels/cuda/planes.h"
+#include "kernels/cuda/variant.h"
+
+namespace convolve {
+namespace {
+
+/// Rows of device planes start on this many bytes, as those of cudaMallocPitch do.
+constexpr std::size_t kPitchAlignment = 512;
+
+std::size_t aligned_pitch(std::size_t row_bytes) {
+  return (row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+}
+
+/// Planes without a filtered component never meet a kernel: they are copied whole. In the others
+/// the kernels copy what they do not filter.
+bool has_filtered(const PlaneFormat& plane) {
+  return std::any_of(plane.components, plane.components + plane.component_count,
+                     [](const Component& component) { return component.filtered; });
+}
+
+PlaneMemory plane_of(const FrameView& frame, int p) {
+  return {frame.data[p], frame.pitch[p], frame.memory};
+}
+
+/// A kernel that meets a sample across its natural boundary faults, and takes CUDA with it.
+Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
+  const auto misaligned = [sample_bytes](std::intptr_t v) { return v % sample_bytes != 0; };
+  if (misaligned(reinterpret_cast<std::intptr_t>(plane.data)) || misaligned(plane.pitch))
+    return invalid_argument("CUDA memory of two-byte samples must start rows on even addresses");
+  return {};
+}
+
+class CudaJob final : public Job {
+ public:
+  CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const Mask& mask,
+          const Plan& plan)
+      : core_(std::move(core)),
+        format_(format),
+        mask_(mask),
+        plan_(plan),
+        variant_(cuda_variant(plan.kernel)) {}
+  ~CudaJob() override;
+
+  Status prepare();
+  MaskStorage storage() const override { return arguments_.storage; }
+  Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override;
+
+ private:
+  using Planes = std::array<PlaneMemory, kMaxPlanes>;
+
+  Status place_mask();
+  Status upload_mask();
+  Status reserve_planes();
+  Status reserve_intermediate();
+  Status load_kernels();
+  void update_epilogues(double scale, double bias);
+  LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group) const;
+  Status bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out);
+  Status launch_kernels(const FrameFormat& format, const Planes& in, const Planes& out,
+                        Border border);
+  Status return_planes(const FrameView& src, const FrameView& dst, const Planes& out);
+
+  std::shared_ptr<DeviceCore> core_;
+  const FrameFormat format_;
+  const Mask mask_;
+  const Plan plan_;
+  const Variant& variant_;
+
+  std::vector<std::byte> weights_;  ///< Source of the upload: stays until that is done.
+  Event uploaded_;
+  MaskSlot slot_;
+  DeviceMemory global_weights_;
+  DeviceMemory intermediate_;
+  LaunchArguments arguments_;  ///< What all launches share.
+
+  Epilogue epilogues_[kMaxPlanes][kMaxComponents];
+  bool have_epilogues_ = false;
+  double scale_ = 1, bias_ = 0;  ///< That the epilogues were made for.
+};
+
+CudaJob::~CudaJob() {
+  // Given back in stream order, while the context is current: frames in flight keep what they use.
+  const CurrentContext current(core_->context());
+  if (uploaded_.get() != nullptr) (void)CONVOLVE_CUDA(cudaEventSynchronize(uploaded_.get()));
+  uploaded_ = Event();
+  slot_ = MaskSlot();
+  global_weights_ = DeviceMemory();
+  intermediate_ = DeviceMemory();
+}
+
+Status CudaJob::prepare() {
+  arguments_.accumulator = plan_.accumulator;
+  arguments_.tile_width = plan_.tile_width;
+  arguments_.tile_height = plan_.tile_height;
+  arguments_.mask.width = mask_.width;
+  arguments_.mask.height = mask_.height;
+  arguments_.mask.anchor_x = mask_.anchor_x;
+  arguments_.mask.anchor_y = mask_.anchor_y;
+  Status status = place_mask();
+  if (status.ok()) status = upload_mask();
+  if (status.ok()) status = reserve_planes();
+  if (status.ok()) status = reserve_intermediate();
+  return status.ok() ? load_kernels() : status;
+}
+
+Status CudaJob::place_mask() {
+  weights_ = plan_.passes() == Passes::kRowColumn
+                 ? encode_factors(mask_, plan_.accumulator, plan_.rational)
+                 : encode_weights(mask_, plan_.accumulator, plan_.rational);
+  const cudaStream_t stream = core_->stream();
+  if (variant_.uses_constant_bank) {
+    Result<MaskSlot> slot =
+        take_mask_slot(core_->context().id, plan_.kernel, weights_.size(), stream);
+    if (!slot.ok()) return slot.status();
+    slot_ = std::move(slot.value());
+  }
+  if (slot_) {
+    arguments_.storage = MaskStorage::kConstantMemory;
+    arguments_.mask.slot = slot_.offset();
+    return {};
+  }
+  if (plan_.kernel == KernelKind::kConstant)
+    return unsupported("kernel constant: the masks of other filters leave no room for " +
+                       std::to_string(weights_.size()) +
+                       " bytes in constant memory; the other kernels can do without");
+  if (variant_.uses_constant_bank)
+    core_->log(LogLevel::kInfo, "no room in constant memory: the mask goes to global memory");
+  Result<DeviceMemory> global = DeviceMemory::make(weights_.size(), stream);
+  if (!global.ok()) return global.status();
+  global_weights_ = std::move(global.value());
+  arguments_.storage = MaskStorage::kGlobalMemory;
+  arguments_.mask.global = global_weights_.data();
+  return {};
+}
+
+Status CudaJob::upload_mask() {
+  Result<Event> uploaded = Event::make(cudaEventDisableTiming);
+  if (!uploaded.ok()) return uploaded.status();
+  uploaded_ = std::move(uploaded.value());
+  const cudaStream_t stream = core_->stream();
+  Status status =
+      slot_
+          ? CONVOLVE_CUDA(variant_.upload(weights_.data(), weights_.size(), slot_.offset(), stream))
+          : CONVOLVE_CUDA(cudaMemcpyAsync(global_weights_.data(), weights_.data(), weights_.size(),
+                                          cudaMemcpyHostToDevice, stream));
+  return status.ok() ? CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), stream)) : status;
+}
+
+Status CudaJob::reserve_planes() {
+  for (int p = 0; p < format_.plane_count; ++p) {
+    const PlaneFormat& plane = format_.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::size_t bytes = aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
+                              static_cast<std::size_t>(plane.rows);
+    if (Status status = core_->reserve_plane(p, bytes); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status CudaJob::reserve_intermediate() {
+  if (plan_.kernel != KernelKind::kSeparable || plan_.fused) return {};
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups);
+  std::size_t pitch = 0, rows = 0;
+  for (int g = 0; g < count; ++g) {
+    const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
+    pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
+    rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
+  }
+  Result<DeviceMemory> memory = DeviceMemory::make(pitch * rows, core_->stream());
+  if (!memory.ok()) return memory.status();
+  intermediate_ = std::move(memory.value());
+  arguments_.intermediate = intermediate_.data();
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(pitch);
+  return {};
+}
+
+Status CudaJob::load_kernels() {
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups);
+  for (int g = 0; g < count; ++g) {
+    if (!has_filtered(format_.planes[groups[g].plane])) continue;
+    const LaunchArguments arguments = launch_arguments(format_, groups[g]);
+    if (Status status = CONVOLVE_CUDA(variant_.load(arguments)); !status.ok()) return status;
+  }
+  return {};
+}
+
+void CudaJob::update_epilogues(double scale, double bias) {
+  if (have_epilogues_ && scale == scale_ && bias == bias_) return;
+  for (int p = 0; p < format_.plane_count; ++p)
+    for (int c = 0; c < format_.planes[p].component_count; ++c)
+      epilogues_[p][c] = make_epilogue(format_.planes[p].components[c], mask_, scale, bias,
+                                       plan_.rational, plan_.accumulator);
+  have_epilogues_ = true;
+  scale_ = scale;
+  bias_ = bias;
+}
+
+/// All but where the planes lie and the border. `format` may be a field of the planned one.
+LaunchArguments CudaJob::launch_arguments(const FrameFormat& format,
+                                          const ComponentGroup& group) const {
+  const PlaneFormat& plane = format.planes[group.plane];
+  LaunchArguments arguments = arguments_;
+  arguments.group.width = group.width;
+  arguments.group.height = group.height;
+  arguments.group.step = group.step;
+  arguments.group.channels = group.count;
+  arguments.group.sample_bytes = plane.sample_bytes;
+  for (int i = 0; i < group.count; ++i) {
+    const int c = group.component[i];
+    const Component& component = format_.planes[group.plane].components[c];
+    ChannelArguments& channel = arguments.group.channel[i];
+    channel.offset = component.offset;
+    channel.filtered = component.filtered;
+    channel.layout = {component.shift, plane.sample_bytes == 2 && plane.big_endian};
+    channel.black = component.black;
+    channel.epilogue = epilogues_[group.plane][c];
+  }
+  return arguments;
+}
+
+Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
+  const CurrentContext current(core_->context());
+  if (!current.status().ok()) return current.status();
+  update_epilogues(arguments.scale, arguments.bias);
+  Planes in, out;
+  Status status = bring_planes(src, dst, in, out);
+  if (status.ok()) status = launch_kernels(src.format, in, out, arguments.border);
+  return status.ok() ? return_planes(src, dst, out) : status;
+}
+
+/// Finds or makes the device planes that the kernels read and write.
+Status CudaJob::bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out) {
+  for (int p = 0; p < src.format.plane_count; ++p) {
+    const PlaneFormat& plane = src.format.planes[p];
+    const std::size_t i = static_cast<std::size_t>(p);
+    if (!has_filtered(plane) || plane.rows == 0) continue;
+    const std::size_t pitch = aligned_pitch(static_cast<std::size_t>(plane.row_bytes));
+    in[i] = plane_of(src, p);
+    out[i] = plane_of(dst, p);
+    if (src.memory == Memory::kHost) {
+      in[i] = device_plane(core_->src_plane(p), pitch, plane.rows, in[i]);
+      Status status =
+          copy_plane(in[i], plane_of(src, p), plane.row_bytes, plane.rows, core_->stream());
+      if (!status.ok()) return status;
+    }
+    if (dst.memory == Memory::kHost)
+      out[i] = device_plane(core_->dst_plane(p), pitch, plane.rows, out[i]);
+    Status status = check_alignment(in[i], plane.sample_bytes);
+    if (status.ok()) status = check_alignment(out[i], plane.sample_bytes);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status CudaJob::launch_kernels(const FrameFormat& format, const Planes& in, const Planes& out,
+                               Border border) {
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format, groups);
+  if (Status status = core_->kernels_begin(); !status.ok()) return status;
+  for (int g = 0; g < count; ++g) {
+    const ComponentGroup& group = groups[g];
+    const std::size_t p = static_cast<std::size_t>(group.plane);
+    // A field may have no rows of a subsampled plane, and a grid without blocks is an error.
+    if (!has_filtered(format.planes[p]) || group.width == 0 || group.height == 0) continue;
+    LaunchArguments arguments = launch_arguments(format, group);
+    arguments.group.src = in[p].data;
+    arguments.group.src_pitch = in[p].pitch;
+    arguments.group.dst = out[p].data;
+    arguments.group.dst_pitch = out[p].pitch;
+    arguments.group.border = border;
+    Status status = CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
+    if (!status.ok()) return status;
+  }
+  if (Status status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream())); !status.ok())
+    return status;
+  return core_->kernels_end();
+}
+
+/// Copies the planes that no kernel has seen, then what the kernels made.
+Status CudaJob::return_planes(const FrameView& src, const FrameView& dst, const Planes& out) {
+  const auto each_plane = [&](bool filtered, const auto& source) -> Status {
+    for (int p = 0; p < src.format.plane_count; ++p) {
+      const PlaneFormat& plane = src.format.planes[p];
+      if (has_filtered(plane) != filtered) continue;
+      Status status =
+          copy_plane(plane_of(dst, p), source(p), plane.row_bytes, plane.rows, core_->stream());
+      if (!status.ok()) return status;
+    }
+    return {};
+  };
+  // Host to host first: that is work for the CPU while the kernels run.
+  Status status = each_plane(false, [&](int p) { return plane_of(src, p); });
+  if (!status.ok() || dst.memory != Memory::kHost) return status;
+  return each_plane(true, [&](int p) { return out[static_cast<std::size_t>(p)]; });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> prepare_cuda_job(std::shared_ptr<DeviceCore> core,
+                                              const FrameFormat& format, const Mask& mask,
+                                              const Plan& plan) {
+  auto job = std::make_unique<CudaJob>(std::move(core), format, mask, plan);
+  if (Status status = job->prepare(); !status.ok()) return status;
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+}  // namespace convolve

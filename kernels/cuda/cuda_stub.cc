@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Stands in for the CUDA backend in builds without it.
+#include "kernels/cuda/cuda_device.h"
+
+namespace convolve {
+
+bool has_cuda_backend() {
+  return false;
+}
+
+Result<std::shared_ptr<Device>> open_cuda_device(int, LogCallback) {
+  return Status(Code::kNoDevice, "this build has no CUDA backend");
+}
+
+}  // namespace convolve

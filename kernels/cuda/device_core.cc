@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/device_core.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "kernels/cuda/check.h"
+#include "kernels/cuda/mask_bank.h"
+#include "kernels/cuda/variant.h"
+
+namespace convolve {
+namespace {
+
+Status attribute(int& value, cudaDeviceAttr which, int device) {
+  return CONVOLVE_CUDA(cudaDeviceGetAttribute(&value, which, device));
+}
+
+Result<DeviceCapabilities> query_capabilities(const Context& context) {
+  int major = 0, minor = 0, shared = 0, pools = 0;
+  Status status = attribute(major, cudaDevAttrComputeCapabilityMajor, context.device);
+  if (status.ok()) status = attribute(minor, cudaDevAttrComputeCapabilityMinor, context.device);
+  if (status.ok())
+    status = attribute(shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device);
+  if (status.ok()) status = attribute(pools, cudaDevAttrMemoryPoolsSupported, context.device);
+  char name[256] = "";
+  if (status.ok())
+    status = CONVOLVE_CUDA(static_cast<cudaError_t>(
+        context.driver.device_name(name, static_cast<int>(sizeof name), context.device)));
+  if (!status.ok()) return status;
+  if (pools == 0)
+    return Status(Code::kNoDevice, std::string(name) + " has no stream-ordered device memory");
+  DeviceCapabilities capabilities;
+  capabilities.backend = BackendKind::kCuda;
+  capabilities.name = name;
+  capabilities.compute_capability = major * 10 + minor;
+  capabilities.shared_bytes = static_cast<std::size_t>(shared);
+  return capabilities;
+}
+
+}  // namespace
+
+DeviceCore::DeviceCore(const Context& context, LogCallback log)
+    : context_(context), log_(std::move(log)) {}
+
+Result<std::shared_ptr<DeviceCore>> DeviceCore::open(const Context& context, LogCallback log) {
+  std::shared_ptr<DeviceCore> core(new DeviceCore(context, std::move(log)));
+  const CurrentContext current(core->context_);
+  Status status = current.status();
+  if (status.ok()) status = core->initialise();
+  if (!status.ok()) return status;
+  return core;
+}
+
+Status DeviceCore::initialise() {
+  Result<DeviceCapabilities> capabilities = query_capabilities(context_);
+  if (!capabilities.ok()) return capabilities.status();
+  capabilities_ = capabilities.value();
+
+  // Any kernel will do to learn whether this build has code for the GPU.
+  LaunchArguments any;
+  any.storage = MaskStorage::kGlobalMemory;
+  if (Status status = CONVOLVE_CUDA(kBasicVariant.load(any)); !status.ok()) return status;
+
+  Result<Stream> stream = Stream::make();
+  if (!stream.ok()) return stream.status();
+  stream_ = std::move(stream.value());
+  for (Event* event : {&begin_, &end_}) {
+    Result<Event> made = Event::make(cudaEventDefault);
+    if (!made.ok()) return made.status();
+    *event = std::move(made.value());
+  }
+  return {};
+}
+
+DeviceCore::~DeviceCore() {
+  // Handles go while their context is current. The wait is for copies that still touch the caller's
+  // memory, and lets the freed memory go back from the pool to the device.
+  const CurrentContext current(context_);
+  src_ = {};
+  dst_ = {};
+  if (stream_.get() != nullptr) (void)CONVOLVE_CUDA(cudaStreamSynchronize(stream_.get()));
+  sweep_mask_slots(context_.id);
+  begin_ = Event();
+  end_ = Event();
+  stream_ = Stream();
+}
+
+void DeviceCore::log(LogLevel level, const std::string& message) const {
+  if (log_) log_(level, message);
+}
+
+Status DeviceCore::grow(DeviceMemory& memory, std::size_t bytes) {
+  if (memory.bytes() >= bytes) return {};
+  // The old memory stays until the new is there: an earlier job may have to run on without it.
+  Result<DeviceMemory> larger = DeviceMemory::make(bytes, stream());
+  if (!larger.ok()) return larger.status();
+  memory = std::move(larger.value());
+  // Bytes between the components of a plane are copied with it and written by nobody: what other
+  // programs left in this memory must not leave through them.
+  return CONVOLVE_CUDA(cudaMemsetAsync(memory.data(), 0, bytes, stream()));
+}
+
+Status DeviceCore::reserve_plane(int plane, std::size_t bytes) {
+  const std::size_t p = static_cast<std::size_t>(plane);
+  Status status = grow(src_[p], bytes);
+  return status.ok() ? grow(dst_[p], bytes) : status;
+}
+
+Status DeviceCore::kernels_begin() {
+  timing_ = false;
+  return CONVOLVE_CUDA(cudaEventRecord(begin_.get(), stream()));
+}
+
+Status DeviceCore::kernels_end() {
+  Status status = CONVOLVE_CUDA(cudaEventRecord(end_.get(), stream()));
+  timing_ = status.ok();
+  return status;
+}
+
+Status DeviceCore::finish() {
+  Status status = CONVOLVE_CUDA(cudaStreamSynchronize(stream()));
+  if (!status.ok() || !timing_) return status;
+  timing_ = false;
+  float milliseconds = 0;
+  status = CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
+  if (status.ok()) last_kernel_ns_ = static_cast<std::uint64_t>(std::lround(milliseconds * 1e6));
+  return status;
+}
+
+}  // namespace convolve

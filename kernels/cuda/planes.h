@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Planes on their way between host and device.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/status.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+/// Where the rows of a plane lie. `pitch` in bytes; negative for pictures stored bottom-up.
+struct PlaneMemory {
+  std::uint8_t* data = nullptr;  ///< First byte of the first row.
+  std::ptrdiff_t pitch = 0;
+  Memory memory = Memory::kHost;
+};
+
+/// Device memory at `base` for `rows` rows, stored in the order of the rows of `like`, so that
+/// copying between the two is one 2D copy, bottom-up or not.
+PlaneMemory device_plane(void* base, std::size_t pitch, int rows, const PlaneMemory& like);
+
+/// Copies `rows` rows of `row_bytes`. Between host and host at once, otherwise in the order of
+/// `stream`, where memory that is not pinned may make the call wait.
+Status copy_plane(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cudaStream_t stream);
+
+}  // namespace convolve

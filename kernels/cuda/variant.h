@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a CUDA kernel variant is to the host side: a table of functions and the arguments they take.
+// One .cu file per variant defines one of these.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/plan.h"
+#include "kernels/core/sample.h"
+
+namespace convolve {
+
+/// One component of the group that a launch filters.
+struct ChannelArguments {
+  int offset = 0;  ///< Bytes from the start of a row to its first sample.
+  bool filtered = true;
+  SampleLayout layout;
+  int black = 0;
+  Epilogue epilogue;
+};
+
+/// One component group: `width` x `height` pixels of `channels` samples, `step` bytes apart.
+/// Everything that is constant over the grid travels by value.
+struct GroupArguments {
+  const std::uint8_t* src = nullptr;
+  std::uint8_t* dst = nullptr;
+  std::int64_t src_pitch = 0;
+  std::int64_t dst_pitch = 0;
+  int width = 0;
+  int height = 0;
+  int step = 1;
+  int channels = 1;
+  int sample_bytes = 1;
+  Border border = Border::kReplicate;
+  ChannelArguments channel[kMaxComponents];
+};
+
+/// The mask as a kernel reads it: weights of the plan's accumulator, row-major; for separable the
+/// row's weights, then the column's.
+struct MaskArguments {
+  int width = 1;
+  int height = 1;
+  int anchor_x = 0;
+  int anchor_y = 0;
+  int slot = 0;                  ///< Byte offset into the variant's constant bank, or
+  const void* global = nullptr;  ///< device memory, when storage is kGlobalMemory.
+};
+
+struct LaunchArguments {
+  Accumulator accumulator = Accumulator::kFloat32;
+  MaskStorage storage = MaskStorage::kConstantMemory;
+  int tile_width = 0;
+  int tile_height = 0;
+  GroupArguments group;
+  MaskArguments mask;
+  void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
+  std::int64_t intermediate_pitch = 0;  ///< bytes.
+};
+
+/// A kernel variant. All functions work in the current context and return their own call's error.
+struct Variant {
+  KernelKind kind;
+  bool uses_constant_bank;
+
+  /// Copies encoded weights into the variant's constant bank at byte `slot`, on `stream`.
+  cudaError_t (*upload)(const void* weights, std::size_t bytes, int slot, cudaStream_t stream);
+
+  /// Forces the kernel that `arguments` selects to load now (CUDA loads lazily), and raises its
+  /// limit of dynamic shared memory.
+  cudaError_t (*load)(const LaunchArguments& arguments);
+
+  /// Enqueues the filter on `stream`.
+  cudaError_t (*launch)(const LaunchArguments& arguments, cudaStream_t stream);
+};
+
+/// The variant of `kind`; kAuto is not one.
+const Variant& cuda_variant(KernelKind kind);
+
+extern const Variant kBasicVariant;
+extern const Variant kConstantVariant;
+extern const Variant kTiledInputVariant;
+extern const Variant kTiledOutputVariant;
+extern const Variant kCachedHaloVariant;
+extern const Variant kCoarsenedVariant;
+extern const Variant kSeparableVariant;
+
+}  // namespace convolve

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/variant.h"
+
+namespace convolve {
+
+const Variant& cuda_variant(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kAuto:
+    case KernelKind::kBasic:
+      break;
+    case KernelKind::kConstant:
+      return kConstantVariant;
+    case KernelKind::kTiledInput:
+      return kTiledInputVariant;
+    case KernelKind::kTiledOutput:
+      return kTiledOutputVariant;
+    case KernelKind::kCachedHalo:
+      return kCachedHaloVariant;
+    case KernelKind::kCoarsened:
+      return kCoarsenedVariant;
+    case KernelKind::kSeparable:
+      return kSeparableVariant;
+  }
+  return kBasicVariant;
+}
+
+}  // namespace convolve
