@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The public face of the convolution engine: open a device, make a convolver, run frames.
+//
+//   auto device = convolve::open_device(convolve::BackendKind::kCuda, {});
+//   auto source = convolve::parse_mask("gaussian:2");
+//   auto mask = convolve::Mask::make(source.value());
+//   auto convolver = convolve::Convolver::create(format, mask.value(), {}, device.value());
+//   status = convolver.value()->run(src, dst, {});
+//   status = device.value()->finish();
+//
+// No call throws, prints or aborts.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/core/backend.h"
+#include "kernels/core/border.h"
+#include "kernels/core/mask.h"
+#include "kernels/core/mask_grammar.h"
+#include "kernels/core/named_masks.h"
+#include "kernels/core/plan.h"
+#include "kernels/core/status.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+struct DeviceOptions {
+  int cuda_device_id = -1;  ///< -1 = any.
+  int threads = 0;          ///< CPU: share of the process-wide pool, 0 = all cores.
+  LogCallback log;          ///< Called from any thread; may be empty.
+};
+
+/// Opens a backend's device. Errors: kNoDevice (no driver, no such device, no code for it),
+/// kDeviceLost (an earlier sticky fault, or a child forked after CUDA began), kOutOfMemory.
+/// Opening the CPU succeeds unless memory runs out.
+Result<std::shared_ptr<Device>> open_device(BackendKind backend, const DeviceOptions& options);
+
+/// True if this build has the backend at all.
+bool has_backend(BackendKind backend);
+
+/// A mask planned and prepared for one frame format on one device. Immutable: a new mask, kernel or
+/// format means a new Convolver (on the same device, whose buffers it shares).
+class Convolver {
+ public:
+  static Result<std::unique_ptr<Convolver>> create(const FrameFormat& format, const Mask& mask,
+                                                   const Options& options,
+                                                   std::shared_ptr<Device> device);
+
+  /// True if the plan's bounds hold for these values too, so that no new convolver is needed.
+  bool serves(double scale, double bias) const;
+
+  /// As Job::run. Errors also if the views do not match the format, or serves() is false.
+  Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments);
+
+  const Plan& plan() const { return plan_; }
+  const Mask& mask() const { return mask_; }
+
+ private:
+  Convolver() = default;
+
+  FrameFormat format_;
+  Mask mask_;
+  Plan plan_;
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Job> job_;
+};
+
+}  // namespace convolve
