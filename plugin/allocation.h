@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Who allocates frames: what upstream is offered for input, and which pool output comes from.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace cudaconvolve {
+
+/// Answers upstream's ALLOCATION query: any strides and offsets that a GstVideoMeta describes, and
+/// a pool of system memory if it asks for one. False if the query has no usable caps.
+bool offer_pool(GstQuery* query);
+
+/// Sets the first pool of the answer to our own ALLOCATION query: downstream's if it offers one,
+/// else one of system memory. With GstVideoMeta if both sides know it. False if there are no usable
+/// caps.
+bool choose_pool(GstQuery* query);
+
+}  // namespace cudaconvolve

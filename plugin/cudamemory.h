@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sharing a CUDA context with the other elements of a pipeline (GstCudaContext). The only door to
+// GStreamer's CUDA library: a stub stands behind it in builds without that library.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <memory>
+
+namespace cudaconvolve {
+
+/// An element's part in the sharing. All functions may be called from any thread; none makes a CUDA
+/// call before acquire(), and none fails loudly: without a shared context the engine uses its own.
+class SharedCudaContext {
+ public:
+  SharedCudaContext();
+  ~SharedCudaContext();
+  SharedCudaContext(const SharedCudaContext&) = delete;
+  SharedCudaContext& operator=(const SharedCudaContext&) = delete;
+
+  /// GstElement::set_context: keeps the context if it is one for CUDA device `device_id` (-1 =
+  /// any).
+  void offer(GstElement* element, GstContext* context, int device_id);
+
+  /// Answers a GST_QUERY_CONTEXT if this has a context; false if the query is for somebody else.
+  bool answer(GstElement* element, GstQuery* query);
+
+  /// Finds the pipeline's context for `device_id`, or makes one for the others to share. False if
+  /// there is no driver, or no such device.
+  bool acquire(GstElement* element, int device_id);
+
+  /// Drops the context, after the engine's device is closed.
+  void release();
+
+  /// Makes the shared context current for a scope, if there is one: the engine's device stays with
+  /// the context that is current when it is opened.
+  class Scope {
+   public:
+    explicit Scope(SharedCudaContext& shared);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    bool pushed_ = false;
+  };
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cudaconvolve

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "plugin/frames.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace cudaconvolve {
+namespace {
+
+using convolve::FrameFormat;
+using convolve::FrameView;
+using convolve::PlaneFormat;
+using convolve::Status;
+
+/// Where a plane lies in its buffer, in bytes.
+struct PlaneExtent {
+  std::int64_t first_row = 0;  ///< Start of row 0.
+  std::int64_t stride = 0;     ///< From row to row; may be negative.
+  std::int64_t begin = 0;      ///< All rows lie in [begin, end).
+  std::int64_t end = 0;
+};
+
+Status bad_plane(int plane, const std::string& what) {
+  return convolve::invalid_argument("plane " + std::to_string(plane) + " of the buffer " + what);
+}
+
+Status measure_plane(int index, const PlaneFormat& plane, std::int64_t offset, std::int64_t stride,
+                     std::int64_t buffer_size, PlaneExtent* extent) {
+  const std::int64_t pitch = stride < 0 ? -stride : stride;
+  if (pitch < plane.row_bytes)
+    return bad_plane(index, "has a stride of " + std::to_string(stride) + " bytes for rows of " +
+                                std::to_string(plane.row_bytes));
+  std::int64_t to_last_row = 0;
+  std::int64_t last_row = 0;
+  std::int64_t end = 0;
+  if (__builtin_mul_overflow(stride, std::int64_t{plane.rows} - 1, &to_last_row) ||
+      __builtin_add_overflow(offset, to_last_row, &last_row) ||
+      __builtin_add_overflow(std::max(offset, last_row), std::int64_t{plane.row_bytes}, &end))
+    return bad_plane(index, "has an extent that overflows");
+  const std::int64_t begin = std::min(offset, last_row);
+  if (begin < 0 || end > buffer_size)
+    return bad_plane(index, "covers the bytes " + std::to_string(begin) + " to " +
+                                std::to_string(end) + " of a buffer of " +
+                                std::to_string(buffer_size));
+  *extent = {offset, stride, begin, end};
+  return {};
+}
+
+/// `meta` may describe more than the caps do (decoders' coded sizes), never less or something else.
+Status check_meta(const GstVideoMeta& meta, const GstVideoInfo& info) {
+  if (meta.format != GST_VIDEO_INFO_FORMAT(&info))
+    return convolve::invalid_argument(std::string("the buffer's GstVideoMeta says format ") +
+                                      gst_video_format_to_string(meta.format) + ", the caps say " +
+                                      gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)));
+  if (meta.n_planes != GST_VIDEO_INFO_N_PLANES(&info) ||
+      meta.width < static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)) ||
+      meta.height < static_cast<guint>(GST_VIDEO_INFO_FIELD_HEIGHT(&info)))
+    return convolve::invalid_argument(
+        "the buffer's GstVideoMeta says " + std::to_string(meta.width) + "x" +
+        std::to_string(meta.height) + " in " + std::to_string(meta.n_planes) +
+        " planes, the caps say " + std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" +
+        std::to_string(GST_VIDEO_INFO_HEIGHT(&info)));
+  return {};
+}
+
+/// A plane's memory block: the blocks are mapped one by one, for a buffer mapped as a whole is
+/// merged into a copy when it has several.
+struct Placement {
+  guint first_block = 0;
+  guint block_count = 0;
+  std::int64_t begin_in_block = 0;
+};
+
+bool place(GstBuffer* buffer, const PlaneExtent& extent, Placement* placement) {
+  gsize skip = 0;
+  if (!gst_buffer_find_memory(buffer, static_cast<gsize>(extent.begin),
+                              static_cast<gsize>(extent.end - extent.begin),
+                              &placement->first_block, &placement->block_count, &skip))
+    return false;
+  placement->begin_in_block = static_cast<std::int64_t>(skip);
+  return true;
+}
+
+}  // namespace
+
+MappedFrame::~MappedFrame() {
+  for (int m = 0; m < map_count_; ++m)
+    gst_buffer_unmap(buffer_, &maps_[m]);
+}
+
+Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const FrameFormat& format,
+                        GstMapFlags flags) {
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  if (meta != nullptr)
+    if (Status status = check_meta(*meta, info); !status.ok()) return status;
+
+  const std::int64_t buffer_size = static_cast<std::int64_t>(gst_buffer_get_size(buffer));
+  PlaneExtent extents[convolve::kMaxPlanes];
+  Placement placements[convolve::kMaxPlanes];
+  bool whole_planes = true;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const gsize offset = meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET(&info, p);
+    const gint stride = meta ? meta->stride[p] : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    if (offset > static_cast<gsize>(buffer_size))
+      return bad_plane(p, "starts at byte " + std::to_string(offset) + " of a buffer of " +
+                              std::to_string(buffer_size));
+    if (Status status = measure_plane(p, format.planes[p], static_cast<std::int64_t>(offset),
+                                      stride, buffer_size, &extents[p]);
+        !status.ok())
+      return status;
+    if (!place(buffer, extents[p], &placements[p])) return bad_plane(p, "lies outside its memory");
+    whole_planes = whole_planes && placements[p].block_count == 1;
+  }
+
+  buffer_ = buffer;
+  view_.format = format;
+  guint blocks[GST_VIDEO_MAX_PLANES] = {};
+  for (int p = 0; p < format.plane_count; ++p) {
+    const guint block = whole_planes ? placements[p].first_block : 0;
+    int m = 0;
+    while (m < map_count_ && blocks[m] != block)
+      ++m;
+    if (m == map_count_) {
+      if (!gst_buffer_map_range(buffer, block, whole_planes ? 1 : -1, &maps_[m], flags))
+        return Status(convolve::Code::kDeviceError,
+                      "the buffer's memory cannot be mapped into system memory");
+      blocks[map_count_++] = block;
+    }
+    const GstMapInfo& mapped = maps_[m];
+    const std::int64_t begin = whole_planes ? placements[p].begin_in_block : extents[p].begin;
+    if (begin + (extents[p].end - extents[p].begin) > static_cast<std::int64_t>(mapped.size))
+      return bad_plane(
+          p, "is larger than its mapped memory of " + std::to_string(mapped.size) + " bytes");
+    view_.data[p] = mapped.data + begin + (extents[p].first_row - extents[p].begin);
+    view_.pitch[p] = static_cast<std::ptrdiff_t>(extents[p].stride);
+  }
+  return {};
+}
+
+FrameView field_view(const FrameView& frame, int parity) {
+  FrameView field = frame;
+  const auto rows_of_parity = [parity](int rows) { return (rows + 1 - parity) / 2; };
+  for (int p = 0; p < field.format.plane_count; ++p) {
+    PlaneFormat& plane = field.format.planes[p];
+    // A plane without rows of this parity keeps its pointer: nothing beyond its end is formed.
+    if (plane.rows > parity) field.data[p] += parity * frame.pitch[p];
+    field.pitch[p] = 2 * frame.pitch[p];
+    plane.rows = rows_of_parity(plane.rows);
+    for (int c = 0; c < plane.component_count; ++c)
+      plane.components[c].height = rows_of_parity(plane.components[c].height);
+  }
+  return field;
+}
+
+}  // namespace cudaconvolve

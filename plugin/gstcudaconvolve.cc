@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-cudaconvolve
+ * @title: cudaconvolve
+ * @short_description: convolves video with a mask, on CUDA or on the CPU
+ *
+ * Every output pixel is the sum of the input pixels under a mask of weights. The filter runs on a
+ * CUDA device if one works and on the CPU otherwise, with the same pictures. Masks, borders and the
+ * rest may change while playing; a change takes effect on a frame boundary.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! cudaconvolve mask=gaussian:4 ! videoconvert ! autovideosink
+ * ]| Blurs.
+ * |[
+ * gst-launch-1.0 v4l2src ! videoconvert ! cudaconvolve mask="0 -1 0 -1 5 -1 0 -1 0" ! videoconvert
+ * ! autovideosink
+ * ]| Sharpens a camera's picture.
+ * |[
+ * gst-launch-1.0 filesrc location=photo.jpg ! jpegdec ! cudaconvolve mask=sobel-x bias=0.5
+ * channels=luma ! jpegenc ! filesink location=edges.jpg
+ * ]| Shows vertical edges on grey.
+ *
+ * Since: 0.1
+ */
+#include "plugin/gstcudaconvolve.h"
+
+#include <gst/video/video.h>
+
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "plugin/allocation.h"
+#include "plugin/caps.h"
+#include "plugin/cudamemory.h"
+#include "plugin/log.h"
+#include "plugin/properties.h"
+#include "plugin/report.h"
+#include "plugin/session.h"
+
+GST_DEBUG_CATEGORY(cuda_convolve_debug);
+
+using cudaconvolve::Properties;
+using cudaconvolve::Session;
+using cudaconvolve::Settings;
+using cudaconvolve::SharedCudaContext;
+using cudaconvolve::Statistics;
+
+namespace {
+
+/// The C++ part of an instance. Everything but `session` is guarded by the object lock; `session`
+/// belongs to the streaming thread (session.h).
+struct Parts {
+  explicit Parts(GstElement* element) : session(element, context) {}
+
+  SharedCudaContext context;
+  Session session;
+  Properties properties;
+  std::string active_plan;
+  Statistics statistics;
+};
+
+/// Holds the object lock for a scope.
+class ObjectLock {
+ public:
+  explicit ObjectLock(gpointer object) : object_(object) { GST_OBJECT_LOCK(object_); }
+  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
+  ObjectLock(const ObjectLock&) = delete;
+  ObjectLock& operator=(const ObjectLock&) = delete;
+
+ private:
+  gpointer object_;
+};
+
+}  // namespace
+
+struct _GstCudaConvolve {
+  GstBaseTransform parent;
+  Parts* parts;
+};
+
+#define gst_cuda_convolve_parent_class parent_class
+G_DEFINE_TYPE(GstCudaConvolve, gst_cuda_convolve, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE(cudaconvolve, "cudaconvolve", GST_RANK_NONE, GST_TYPE_CUDA_CONVOLVE)
+
+namespace {
+
+/// No exception may cross GStreamer's C frames: exhausted memory becomes an error message.
+template <class Result, class Function>
+Result guarded(gpointer self, Result on_failure, Function&& function) {
+  try {
+    return function();
+  } catch (const std::exception& e) {
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("unexpected failure: %s", e.what()),
+                      (nullptr));
+  } catch (...) {
+    GST_ELEMENT_ERROR(self, LIBRARY, FAILED, ("unexpected failure"), (nullptr));
+  }
+  return on_failure;
+}
+
+Settings snapshot(GstCudaConvolve* self) {
+  const ObjectLock lock(self);
+  return self->parts->properties.settings;
+}
+
+/// Makes what the session knows visible to the application.
+void publish(GstCudaConvolve* self) {
+  Parts& parts = *self->parts;
+  std::string plan = parts.session.plan_text();
+  bool changed = false;
+  {
+    const ObjectLock lock(self);
+    parts.statistics = parts.session.statistics();
+    changed = plan != parts.active_plan;
+    if (changed) parts.active_plan = plan;
+  }
+  if (!changed) return;
+  GST_INFO_OBJECT(self, "plan: %s", plan.empty() ? "none" : plan.c_str());
+  g_object_notify(G_OBJECT(self), "active-plan");
+}
+
+GstStructure* stats_structure(const Statistics& s) {
+  return gst_structure_new("application/x-cudaconvolve-stats", "frames", G_TYPE_UINT64, s.frames,
+                           "passthrough-frames", G_TYPE_UINT64, s.passthrough_frames,
+                           "backend-switches", G_TYPE_UINT64, s.backend_switches, "bytes-in",
+                           G_TYPE_UINT64, s.bytes_in, "bytes-out", G_TYPE_UINT64, s.bytes_out,
+                           "kernel-ns-last", G_TYPE_UINT64, s.kernel_ns_last, nullptr);
+}
+
+void set_property(GstCudaConvolve* self, guint id, const GValue* value, const GParamSpec* spec) {
+  const auto edit = cudaconvolve::parse_property(id, value);
+  Properties& properties = self->parts->properties;
+  bool started = false;
+  bool waits_for_start = false;
+  {
+    const ObjectLock lock(self);
+    started = properties.started;
+    if (edit.ok())
+      waits_for_start = cudaconvolve::apply_edit(properties, id, edit.value());
+    else if (!started)
+      properties.refusals[cudaconvolve::refusal_key(id)] =
+          std::string(spec->name) + ": " + edit.status().message();
+  }
+  if (!edit.ok() && started)
+    cudaconvolve::post_warning(GST_ELEMENT(self), spec->name, edit.status(), "the old value stays");
+  if (waits_for_start)
+    GST_ELEMENT_WARNING(self, LIBRARY, SETTINGS,
+                        ("%s is kept for the next start: it changes in state READY", spec->name),
+                        (nullptr));
+}
+
+}  // namespace
+
+static void gst_cuda_convolve_set_property(GObject* object, guint id, const GValue* value,
+                                           GParamSpec* spec) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(object);
+  guarded(self, false, [&] {
+    set_property(self, id, value, spec);
+    return true;
+  });
+  if (id == cudaconvolve::kPropMask) g_object_notify(object, "mask-matrix");
+  if (id == cudaconvolve::kPropMaskMatrix) g_object_notify(object, "mask");
+}
+
+static void gst_cuda_convolve_get_property(GObject* object, guint id, GValue* value,
+                                           GParamSpec* /*spec*/) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(object);
+  guarded(self, false, [&] {
+    if (id == cudaconvolve::kPropActivePlan) {
+      const ObjectLock lock(self);
+      const std::string& plan = self->parts->active_plan;
+      g_value_set_string(value, plan.empty() ? nullptr : plan.c_str());
+    } else if (id == cudaconvolve::kPropStats) {
+      const ObjectLock lock(self);
+      g_value_take_boxed(value, stats_structure(self->parts->statistics));
+    } else {
+      cudaconvolve::read_property(snapshot(self), id, value);
+    }
+    return true;
+  });
+}
+
+static gboolean gst_cuda_convolve_start(GstBaseTransform* trans) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  return guarded(self, FALSE, [&]() -> gboolean {
+    Properties& properties = self->parts->properties;
+    std::string refusal;
+    {
+      const ObjectLock lock(self);
+      if (!properties.refusals.empty()) refusal = properties.refusals.begin()->second;
+    }
+    if (!refusal.empty()) {
+      GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", refusal.c_str()), (nullptr));
+      return FALSE;
+    }
+    if (!self->parts->session.start(snapshot(self))) return FALSE;
+    const ObjectLock lock(self);
+    properties.started = true;
+    return TRUE;
+  });
+}
+
+static gboolean gst_cuda_convolve_stop(GstBaseTransform* trans) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  return guarded(self, FALSE, [&]() -> gboolean {
+    {
+      const ObjectLock lock(self);
+      self->parts->properties.started = false;
+    }
+    self->parts->session.stop();
+    gst_base_transform_set_passthrough(trans, FALSE);
+    publish(self);
+    return TRUE;
+  });
+}
+
+static gboolean gst_cuda_convolve_set_caps(GstBaseTransform* trans, GstCaps* incaps,
+                                           GstCaps* /*outcaps*/) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  return guarded(self, FALSE, [&]() -> gboolean {
+    const bool ok = self->parts->session.set_format(incaps, snapshot(self));
+    gst_base_transform_set_passthrough(trans, ok && self->parts->session.passthrough());
+    publish(self);
+    return ok ? TRUE : FALSE;
+  });
+}
+
+/// Frames of all supported formats have one fixed size; the base class would otherwise want input
+/// buffers of whole multiples of it and refuse padded ones.
+static gboolean gst_cuda_convolve_transform_size(GstBaseTransform* /*trans*/,
+                                                 GstPadDirection /*direction*/, GstCaps* /*caps*/,
+                                                 gsize /*size*/, GstCaps* othercaps,
+                                                 gsize* othersize) {
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps(&info, othercaps)) return FALSE;
+  *othersize = GST_VIDEO_INFO_SIZE(&info);
+  return TRUE;
+}
+
+static gboolean gst_cuda_convolve_get_unit_size(GstBaseTransform* /*trans*/, GstCaps* caps,
+                                                gsize* size) {
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps(&info, caps)) return FALSE;
+  *size = GST_VIDEO_INFO_SIZE(&info);
+  return TRUE;
+}
+
+static gboolean gst_cuda_convolve_propose_allocation(GstBaseTransform* trans,
+                                                     GstQuery* decide_query, GstQuery* query) {
+  if (!GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(trans, decide_query, query))
+    return FALSE;
+  // Passthrough: downstream has answered.
+  return decide_query == nullptr || cudaconvolve::offer_pool(query);
+}
+
+static gboolean gst_cuda_convolve_decide_allocation(GstBaseTransform* trans, GstQuery* query) {
+  return cudaconvolve::choose_pool(query) &&
+         GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(trans, query);
+}
+
+static void gst_cuda_convolve_before_transform(GstBaseTransform* trans, GstBuffer* buffer) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer)) {
+    const GstClockTime time =
+        gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
+  }
+  guarded(self, false, [&] {
+    Session& session = self->parts->session;
+    session.update(snapshot(self));
+    if (session.passthrough() != (gst_base_transform_is_passthrough(trans) != FALSE)) {
+      // Passthrough hands upstream the pool of downstream, filtering needs one of its own.
+      gst_base_transform_set_passthrough(trans, session.passthrough());
+      gst_base_transform_reconfigure_src(trans);
+    }
+    publish(self);
+    return true;
+  });
+}
+
+static GstFlowReturn gst_cuda_convolve_transform(GstBaseTransform* trans, GstBuffer* input,
+                                                 GstBuffer* output) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  return guarded(self, GST_FLOW_ERROR, [&] {
+    const GstFlowReturn flow = self->parts->session.filter(input, output);
+    publish(self);
+    return flow;
+  });
+}
+
+/// Called in passthrough only, where it may look at the buffer and not touch it.
+static GstFlowReturn gst_cuda_convolve_transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  self->parts->session.count_passthrough(buffer);
+  publish(self);
+  return GST_FLOW_OK;
+}
+
+/// The output has the size and the meaning of the input, so that every meta keeps its own. The base
+/// class does not ask for those that describe memory.
+static gboolean gst_cuda_convolve_transform_meta(GstBaseTransform* /*trans*/, GstBuffer* /*output*/,
+                                                 GstMeta* /*meta*/, GstBuffer* /*input*/) {
+  return TRUE;
+}
+
+static gboolean gst_cuda_convolve_query(GstBaseTransform* trans, GstPadDirection direction,
+                                        GstQuery* query) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+      self->parts->context.answer(GST_ELEMENT(self), query))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS(parent_class)->query(trans, direction, query);
+}
+
+static void gst_cuda_convolve_set_context(GstElement* element, GstContext* context) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(element);
+  self->parts->context.offer(element, context, snapshot(self).cuda_device_id);
+  GST_ELEMENT_CLASS(parent_class)->set_context(element, context);
+}
+
+static void gst_cuda_convolve_finalize(GObject* object) {
+  delete GST_CUDA_CONVOLVE(object)->parts;
+  G_OBJECT_CLASS(parent_class)->finalize(object);
+}
+
+static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
+  GST_DEBUG_CATEGORY_INIT(cuda_convolve_debug, "cudaconvolve", 0, "convolution with a mask");
+
+  GObjectClass* object_class = G_OBJECT_CLASS(klass);
+  object_class->set_property = gst_cuda_convolve_set_property;
+  object_class->get_property = gst_cuda_convolve_get_property;
+  object_class->finalize = gst_cuda_convolve_finalize;
+  cudaconvolve::install_properties(object_class);
+
+  GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  element_class->set_context = GST_DEBUG_FUNCPTR(gst_cuda_convolve_set_context);
+  gst_element_class_set_static_metadata(
+      element_class, "Convolution filter", "Filter/Effect/Video/Hardware",
+      "Convolves video with a mask (blur, sharpen, edges, ...) on CUDA or on the CPU",
+      "the cudaconvolve authors");
+  GstCaps* caps = cudaconvolve::make_template_caps();
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template(
+      element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref(caps);
+
+  GstBaseTransformClass* transform_class = GST_BASE_TRANSFORM_CLASS(klass);
+  transform_class->passthrough_on_same_caps = FALSE;
+  transform_class->transform_ip_on_passthrough = TRUE;
+  transform_class->start = GST_DEBUG_FUNCPTR(gst_cuda_convolve_start);
+  transform_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_convolve_stop);
+  transform_class->set_caps = GST_DEBUG_FUNCPTR(gst_cuda_convolve_set_caps);
+  transform_class->get_unit_size = GST_DEBUG_FUNCPTR(gst_cuda_convolve_get_unit_size);
+  transform_class->transform_size = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_size);
+  transform_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_convolve_propose_allocation);
+  transform_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_convolve_decide_allocation);
+  transform_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_convolve_before_transform);
+  transform_class->transform = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform);
+  transform_class->transform_ip = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_ip);
+  transform_class->transform_meta = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_meta);
+  transform_class->query = GST_DEBUG_FUNCPTR(gst_cuda_convolve_query);
+}
+
+static void gst_cuda_convolve_init(GstCudaConvolve* self) {
+  self->parts = new Parts(GST_ELEMENT(self));
+  gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
+}
