@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/kernels/cases.h"
+
+#include <utility>
+
+namespace convolve::testing {
+namespace {
+
+struct Size {
+  int width;
+  int height;
+};
+
+const std::vector<Size> kShapes = {{1, 1},   {3, 3},  {5, 5},  {7, 7}, {9, 9}, {15, 15},
+                                   {31, 31}, {1, 15}, {15, 1}, {2, 2}, {4, 3}, {5, 9}};
+const std::vector<Size> kSizes = {{1, 1},  {1, 2},   {2, 1},   {3, 3},    {7, 5},    {1, 17},
+                                  {17, 1}, {31, 33}, {64, 48}, {127, 65}, {320, 240}};
+const std::vector<Size> kQuickSizes = {{1, 1}, {1, 2}, {7, 5}, {17, 1}, {31, 33}, {64, 48}};
+const std::vector<Border> kAllBorders = {Border::kReplicate, Border::kZero, Border::kReflect,
+                                         Border::kMirror, Border::kWrap};
+const std::vector<Arrangement> kAllPacked = {Arrangement::kPacked1, Arrangement::kPacked2,
+                                             Arrangement::kPacked3, Arrangement::kPacked4};
+const std::vector<Arrangement> kVideo = {Arrangement::kRgba, Arrangement::kXrgb, Arrangement::kI420,
+                                         Arrangement::kNv12, Arrangement::kYuy2};
+
+/// Collects the cases of one suite at a time.
+class Builder {
+ public:
+  explicit Builder(bool quick) : quick_(quick) {}
+
+  void matrix();
+  void rank1();
+  void named_masks();
+  void hostile_fills();
+  void offsets();
+  void layouts();
+  void wide_weights();
+  void large_masks();
+  void residues();
+  void tiles();
+  void anchors();
+  void fields();
+
+  std::vector<Case> take() { return std::move(cases_); }
+
+ private:
+  Case& add(const char* suite, const TestMaskPtr& mask, Size size, SampleType samples = kU8) {
+    Case c;
+    c.suite = suite;
+    c.mask = mask;
+    c.width = size.width;
+    c.height = size.height;
+    c.samples = samples;
+    c.borders = kAllBorders;
+    cases_.push_back(std::move(c));
+    return cases_.back();
+  }
+
+  const std::vector<Size>& sizes() const { return quick_ ? kQuickSizes : kSizes; }
+
+  bool quick_;
+  std::vector<Case> cases_;
+};
+
+/// The heart: shapes x classes x sizes x depths x channels x borders.
+void Builder::matrix() {
+  for (const Size shape : kShapes)
+    for (const Weights weights : {Weights::kRational, Weights::kReal}) {
+      const TestMaskPtr mask = random_mask(shape.width, shape.height, weights);
+      for (const Size size : sizes())
+        for (const SampleType samples : {kU8, kU16}) {
+          Case& c = add("matrix", mask, size, samples);
+          c.arrangements = kAllPacked;
+          if (quick_) c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked3};
+        }
+    }
+}
+
+/// The same for kernels that need a column times a row.
+void Builder::rank1() {
+  for (const Size shape : kShapes)
+    for (const Weights weights : {Weights::kRational, Weights::kReal}) {
+      const TestMaskPtr mask = random_rank1_mask(shape.width, shape.height, weights);
+      for (const Size size : sizes())
+        for (const SampleType samples : {kU8, kU16}) {
+          Case& c = add("rank1", mask, size, samples);
+          c.arrangements = kAllPacked;
+          if (quick_) c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked3};
+          c.only = KernelKind::kSeparable;
+        }
+    }
+}
+
+void Builder::named_masks() {
+  for (const char* text :
+       {"identity", "box:5", "gaussian:2", "binomial:7", "disk:3.5", "motion:9,30", "sharpen",
+        "unsharp:1.5,0.6", "log:1.4", "sobel-x", "emboss"})
+    for (const SampleType samples : {kU8, kU16})
+      add("named", parsed_mask(text), {53, 37}, samples);
+}
+
+/// Checkerboards and extremes; masks whose sums tie often, over even divisors.
+void Builder::hostile_fills() {
+  const TestMaskPtr masks[] = {
+      typed_mask("half-1x2", 1, 2, {1, 1}, 2),
+      typed_mask("half-2x1", 2, 1, {1, 1}, 2),
+      typed_mask("sixth-3x1", 3, 1, {1, 1, 1}, 6),
+      typed_mask("ties-3x3", 3, 3, {1, 2, 1, 2, -3, 2, 1, 2, 1}, 18),
+      typed_mask("box-3x3", 3, 3, std::vector<double>(9, 1), 9),
+      typed_mask("box-4x4", 4, 4, std::vector<double>(16, 1), 16),
+      typed_mask("laplacian", 3, 3, {0, -1, 0, -1, 4, -1, 0, -1, 0}),
+      typed_mask("sharpen-5x5", 5, 5, {0,  0,  -1, 0,  0,  0,  -1, -2, -1, 0,  -1, -2, 17,
+                                       -2, -1, 0,  -1, -2, -1, 0,  0,  0,  -1, 0,  0}),
+      random_mask(9, 9, Weights::kRational),
+      random_mask(9, 9, Weights::kReal),
+  };
+  for (const TestMaskPtr& mask : masks)
+    for (const Fill fill : {Fill::kRandom, Fill::kExtremes, Fill::kCheckerboard, Fill::kImpulse})
+      for (const SampleType samples : {kU8, kU16}) {
+        add("fills", mask, {67, 41}, samples).fill = fill;
+        add("fills", mask, {4, 3}, samples).fill = fill;
+      }
+}
+
+/// Scale, bias, black level and chroma's mid-grey.
+void Builder::offsets() {
+  const TestMaskPtr masks[] = {
+      typed_mask("sobel", 3, 3, {-1, 0, 1, -2, 0, 2, -1, 0, 1}),
+      typed_mask("laplacian", 3, 3, {0, -1, 0, -1, 4, -1, 0, -1, 0}),
+      random_mask(5, 5, Weights::kRational),
+      random_mask(5, 5, Weights::kReal),
+  };
+  const struct {
+    double scale, bias;
+  } values[] = {{1, 0.5},     {0.25, 0.5}, {1. / 3, 0.25},     {-1, 1},
+                {2.5, -0.25}, {0, 0.5},    {0.7234567891, 0.1}};
+  for (const TestMaskPtr& mask : masks)
+    for (const auto& value : values)
+      for (const Levels levels : {Levels::kFull, Levels::kLimited})
+        for (const SampleType samples : {kU8, kU16, kU10High}) {
+          Case& c = add("offsets", mask, {45, 29}, samples);
+          c.levels = levels;
+          c.scale = value.scale;
+          c.bias = value.bias;
+          c.arrangements = {Arrangement::kPacked3, Arrangement::kI420};
+        }
+}
+
+/// Copied alpha and padding, planar and packed chroma, byte orders, samples in the high bits.
+void Builder::layouts() {
+  for (const Weights weights : {Weights::kRational, Weights::kReal})
+    for (const SampleType samples : {kU8, kU16, kU16Big, kU10High, kU10HighBig, kU12Low})
+      for (const Size size : {Size{1, 1}, Size{6, 4}, Size{37, 23}, Size{130, 34}})
+        for (const TestMaskPtr& mask : {random_mask(5, 5, weights), random_mask(4, 3, weights),
+                                        random_rank1_mask(7, 7, weights)}) {
+          Case& c = add("layouts", mask, size, samples);
+          c.levels = Levels::kLimited;
+          c.arrangements = kVideo;
+        }
+}
+
+/// Weights that cancel: only whole-digit sums see what is left.
+void Builder::wide_weights() {
+  const TestMaskPtr masks[] = {
+      typed_mask("cancel-3x1", 3, 1, {1e38, 0.7351, -1e38}),
+      typed_mask("cancel-3x3", 3, 3, {3e37, 0.1234567, -3e37, 1e20, 0.4, -1e20, 1e-9, 0.3, -1e-9}),
+      typed_mask("cancel-5x1", 5, 1, {1e38, -1e38, 0.87654321, -1e19, 1e19}),
+      typed_mask("mixed-5x5", 5, 5,
+                 {1e9, -1e9, 0.01, 2e9, -2e9, 1e5,   -1e5, 0.2, 1e7, -1e7, 1e3, -1e3, 0.31,
+                  1e3, -1e3, 1e-3, 0,   0.11, -1e-3, 0,    5e8, 0,   0.05, 0,   -5e8}),
+      typed_mask("huge-divisor", 3, 1, {999983, 1, -999979}, 2147483647),
+      typed_mask("past-rational", 3, 1, {1, 999999, 1}, 4e9),
+  };
+  for (const TestMaskPtr& mask : masks)
+    for (const Fill fill : {Fill::kConstantRows, Fill::kRandom})
+      for (const SampleType samples : {kU8, kU16}) {
+        Case& c = add("wide", mask, {35, 19}, samples);
+        c.fill = fill;
+        // A dark frame around the picture would not cancel.
+        if (fill == Fill::kConstantRows)
+          c.borders = {Border::kReplicate, Border::kReflect, Border::kMirror, Border::kWrap};
+        c.arrangements = {Arrangement::kPacked1, Arrangement::kNv12};
+      }
+}
+
+/// The size limit, masks larger than the picture, and one that is kept as factors.
+void Builder::large_masks() {
+  if (!quick_) {
+    for (const Weights weights : {Weights::kRational, Weights::kReal})
+      add("large", random_mask(255, 255, weights), {23, 17}, kU16).borders = {Border::kMirror};
+    add("large", random_rank1_mask(255, 255, Weights::kRational), {150, 40}).borders = {
+        Border::kReflect, Border::kZero};
+    add("large", random_rank1_mask(255, 255, Weights::kReal), {40, 150}).borders = {Border::kWrap,
+                                                                                    Border::kZero};
+    add("large", parsed_mask("gaussian:60"), {48, 31}).borders = {Border::kReplicate};
+  }
+  for (const Weights weights : {Weights::kRational, Weights::kReal})
+    for (const Size shape : {Size{33, 33}, Size{41, 41}, Size{64, 3}, Size{2, 65}})
+      for (const Size size : {Size{1, 1}, Size{2, 3}, Size{5, 1}, Size{13, 40}})
+        add("large", random_mask(shape.width, shape.height, weights), size,
+            size.width == 2 ? kU16 : kU8);
+}
+
+/// Widths and heights around the mask's own size, and every residue of vectors and tiles.
+void Builder::residues() {
+  for (const TestMaskPtr& mask :
+       {random_mask(3, 3, Weights::kRational), random_mask(7, 7, Weights::kReal),
+        random_rank1_mask(5, 9, Weights::kRational), random_mask(4, 3, Weights::kRational)}) {
+    const int reach_x = mask->mask.width / 2;
+    const int reach_y = mask->mask.height / 2;
+    for (int extent = 1; extent <= 2 * reach_x + 3; ++extent)
+      add("residues", mask, {extent, 6});
+    for (int extent = 1; extent <= 2 * reach_y + 3; ++extent)
+      add("residues", mask, {6, extent});
+    for (int width = 30; width <= (quick_ ? 40 : 140); ++width) {
+      Case& c = add("residues", mask, {width, 5}, width % 2 != 0 ? kU8 : kU16);
+      c.borders = {Border::kMirror};
+      c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked3};
+    }
+    for (int height = 30; height <= (quick_ ? 34 : 70); ++height)
+      add("residues", mask, {9, height}).borders = {Border::kZero};
+  }
+}
+
+/// Every tile width that a user may ask for.
+void Builder::tiles() {
+  for (const TestMaskPtr& mask :
+       {random_mask(5, 5, Weights::kRational), random_mask(9, 9, Weights::kReal),
+        random_mask(4, 3, Weights::kRational), random_mask(15, 1, Weights::kReal),
+        random_rank1_mask(31, 31, Weights::kRational)})
+    for (const Size size : {Size{7, 5}, Size{64, 64}, Size{131, 67}})
+      for (const SampleType samples : {kU8, kU16}) {
+        Case& c = add("tiles", mask, size, samples);
+        c.tile_widths = {8, 16, 32, 64};
+        c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked4};
+      }
+}
+
+void Builder::anchors() {
+  const TestMaskPtr square = random_mask(3, 3, Weights::kRational);
+  const TestMaskPtr even = random_mask(4, 3, Weights::kReal);
+  const TestMaskPtr rank1 = random_rank1_mask(5, 9, Weights::kRational);
+  for (const TestMaskPtr& mask : {anchored(square, 0, 0), anchored(square, 2, 0),
+                                  anchored(even, 3, 0), anchored(rank1, 0, 8)})
+    for (const Size size : {Size{2, 2}, Size{67, 35}})
+      add("anchors", mask, size);
+}
+
+/// Frames smaller than the convolver was planned for, as fields are.
+void Builder::fields() {
+  for (const TestMaskPtr& mask :
+       {random_mask(5, 5, Weights::kRational), random_rank1_mask(9, 9, Weights::kReal)})
+    for (const int spare : {1, 40}) {
+      Case& c = add("fields", mask, {61, 22});
+      c.spare = spare;
+      c.arrangements = {Arrangement::kPacked3, Arrangement::kI420};
+    }
+}
+
+int random_code(Fill fill, int x, int y, const Component& c, Random& random) {
+  switch (fill) {
+    case Fill::kRandom:
+      return random.integer(0, c.max_code());
+    case Fill::kExtremes:
+      return random.integer(0, 1) * c.max_code();
+    case Fill::kCheckerboard:
+      return (x + y) % 2 * c.max_code();
+    case Fill::kConstantRows:
+      return (y * 37 + 11) % (c.max_code() + 1);
+    case Fill::kImpulse:
+      return x == c.width / 3 && y == c.height / 2 ? c.max_code() : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string Case::name() const {
+  return suite + " " + mask->name + " " + std::to_string(width) + "x" + std::to_string(height) +
+         " " + samples.name;
+}
+
+double Case::cost() const {
+  const double area = static_cast<double>(width) * height;
+  const double taps = static_cast<double>(mask->mask.taps());
+  return area * (20 + taps) * static_cast<double>(borders.size() * arrangements.size());
+}
+
+std::vector<Case> make_cases(bool quick) {
+  Builder builder(quick);
+  builder.matrix();
+  builder.rank1();
+  builder.named_masks();
+  builder.hostile_fills();
+  builder.offsets();
+  builder.layouts();
+  builder.wide_weights();
+  builder.large_masks();
+  builder.residues();
+  builder.tiles();
+  builder.anchors();
+  builder.fields();
+  return builder.take();
+}
+
+Picture make_picture(Fill fill, const Component& component, int index) {
+  Random random(static_cast<std::uint64_t>(component.width) * 8191u +
+                static_cast<std::uint64_t>(component.height) * 131u +
+                static_cast<std::uint64_t>(index));
+  Picture picture{component.width, component.height, {}};
+  for (int y = 0; y < component.height; ++y)
+    for (int x = 0; x < component.width; ++x)
+      picture.codes.push_back(random_code(fill, x, y, component, random));
+  return picture;
+}
+
+}  // namespace convolve::testing

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the conformance run tries: every row is a mask, a picture and the ways to lay it out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/core/border.h"
+#include "kernels/core/plan.h"
+#include "kernels/reference/reference.h"
+#include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/test_masks.h"
+
+namespace convolve::testing {
+
+enum class Fill : int {
+  kRandom,
+  kExtremes,      ///< 0 or the largest code, at random.
+  kCheckerboard,  ///< 0 and the largest code, alternating.
+  kConstantRows,  ///< Each row one code, so that weights of opposite signs cancel exactly.
+  kImpulse,       ///< One bright sample on black: the mask itself shows.
+};
+
+/// One picture filtered with one mask, on every kernel, in several layouts, borders and tiles.
+struct Case {
+  std::string suite;
+  TestMaskPtr mask;
+  int width = 0;
+  int height = 0;
+  SampleType samples = kU8;
+  Levels levels = Levels::kFull;
+  Fill fill = Fill::kRandom;
+  std::vector<Arrangement> arrangements{Arrangement::kPacked1};
+  std::vector<Border> borders;
+  std::vector<int> tile_widths{0};
+  double scale = 1;
+  double bias = 0;
+  KernelKind only = KernelKind::kAuto;  ///< kAuto: every kernel.
+  /// The convolver is planned for a frame this many rows and columns larger (a field).
+  int spare = 0;
+
+  /// "matrix random-5x5-real 31x33 u16"
+  std::string name() const;
+  /// Rough work, to start the long cases first.
+  double cost() const;
+};
+
+/// All cases; with `quick` a selection that keeps every suite.
+std::vector<Case> make_cases(bool quick);
+
+/// The codes of component `index` of a case's frame. A pure function of its arguments.
+Picture make_picture(Fill fill, const Component& component, int index);
+
+}  // namespace convolve::testing

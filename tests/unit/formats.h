@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frame formats and masks that the unit tests share.
+#pragma once
+
+#include <string>
+
+#include "kernels/core/mask.h"
+#include "kernels/core/plan.h"
+#include "kernels/core/view.h"
+
+namespace convolve::unit {
+
+/// One plane of luma, `depth` 8 to 16 bits in one or two bytes.
+FrameFormat grey(int width, int height, int depth = 8);
+
+/// Four colour components in a plane; alpha is copied unless `filter_alpha`.
+FrameFormat rgba(int width, int height, bool filter_alpha = false);
+
+FrameFormat nv12(int width, int height);
+
+/// Y0 U Y1 V: luma and chroma of different steps in one plane.
+FrameFormat yuy2(int width, int height);
+
+/// The mask of a text that must parse; a test fails otherwise.
+Mask mask_of(const std::string& text, Normalize normalize = Normalize::kAuto,
+             Operation operation = Operation::kCorrelate);
+
+/// What the planner is told of an H100 (227 KiB of shared memory a block) and of a CPU.
+DeviceCapabilities h100();
+DeviceCapabilities cpu();
+
+}  // namespace convolve::unit

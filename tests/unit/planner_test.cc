@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The planner's table of choices, pinned, and its refusals.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/core/plan.h"
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+using unit::cpu;
+using unit::grey;
+using unit::h100;
+using unit::mask_of;
+
+std::string plan_text(const char* mask, const DeviceCapabilities& device, Options options = {},
+                      int depth = 8) {
+  const Result<Plan> plan = make_plan(grey(64, 48, depth), mask_of(mask), options, device);
+  return plan.ok() ? plan.value().to_string() : plan.status().message();
+}
+
+Options forced(KernelKind kernel, int tile_width = 0) {
+  Options options;
+  options.kernel = kernel;
+  options.tile_width = tile_width;
+  return options;
+}
+
+struct Choice {
+  const char* mask;
+  const char* cuda;
+  const char* cpu;
+};
+
+// A change here is a change of what users run: it needs a measurement (tests/benchmarks).
+TEST(Planner, TableOfChoices) {
+  const Choice table[] = {
+      {"identity",
+       "cuda coarsened tile 128x32 float32 rational constant-memory (1x1, rank 1 but small: "
+       "several outputs per thread)",
+       "cpu coarsened float32 rational host-memory (1x1, rank 1 but small: several outputs per "
+       "thread)"},
+      {"sobel-x",
+       "cuda coarsened tile 128x32 float32 rational constant-memory (3x3, rank 1 but small: "
+       "several outputs per thread)",
+       "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
+       "thread)"},
+      {"laplacian",
+       "cuda coarsened tile 128x32 float32 rational constant-memory (3x3, several outputs per "
+       "thread)",
+       "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
+      {"box:5",
+       "cuda separable tile 64x32 fused float32 rational constant-memory (5x5, rank 1: 10 taps "
+       "instead of 25)",
+       "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
+      {"gaussian:2",
+       "cuda separable tile 64x32 fused float32 real constant-memory (13x13, rank 1: 26 taps "
+       "instead of 169)",
+       "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
+      {"motion:13",
+       "cuda coarsened tile 128x32 float32 rational constant-memory (13x1, rank 1 but small: "
+       "several outputs per thread)",
+       "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
+       "thread)"},
+      {"disk:7.5",
+       "cuda coarsened tile 128x32 float32 real constant-memory (15x15, several outputs per "
+       "thread)",
+       "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
+      {"disk:127.5",
+       "cuda coarsened tile 128x32 float64 real global-memory (255x255, several outputs per "
+       "thread)",
+       "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
+      {"gaussian:30",
+       "cuda separable tile 64x32 two-pass float32 real constant-memory (181x181, rank 1: 362 taps "
+       "instead of 32761)",
+       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
+       "32761)"},
+      {"box:300",
+       "cuda separable tile 64x32 two-pass int32 rational constant-memory (300x300, rank 1: 600 "
+       "taps instead of 90000)",
+       "cpu separable float64 rational host-memory (300x300, rank 1: 600 taps instead of "
+       "90000)"},
+      {"2x1: 1e38 -1e38",
+       "cuda coarsened tile 128x32 wide real constant-memory (2x1, rank 1 but small: several "
+       "outputs per thread)",
+       "cpu coarsened wide real host-memory (2x1, rank 1 but small: several outputs per thread)"},
+  };
+  for (const Choice& choice : table) {
+    EXPECT_EQ(plan_text(choice.mask, h100()), choice.cuda);
+    EXPECT_EQ(plan_text(choice.mask, cpu()), choice.cpu);
+  }
+}
+
+TEST(Planner, ForcedKernelsAreTaken) {
+  for (const KernelInfo& info : kKernels) {
+    if (info.kind == KernelKind::kAuto) continue;
+    for (const DeviceCapabilities& device : {h100(), cpu()}) {
+      const bool cuda = device.backend == BackendKind::kCuda;
+      const Result<Plan> plan =
+          make_plan(grey(64, 48), mask_of("sobel-x"), forced(info.kind), device);
+      EXPECT_EQ(plan.ok(), cuda ? info.on_cuda : info.on_cpu) << info.nick;
+      if (plan.ok()) {
+        EXPECT_EQ(plan.value().kernel, info.kind);
+        EXPECT_EQ(plan.value().backend, device.backend);
+      }
+    }
+  }
+}
+
+TEST(Planner, KernelTableFollowsTheEnum) {
+  for (int i = 0; i < kKernelCount; ++i)
+    EXPECT_EQ(static_cast<int>(kKernels[i].kind), i);
+}
+
+// PMPP 7.6: blocks of 32 x 32 threads load the input tile, so the output tile shrinks with the
+// mask; each axis by its own extent.
+TEST(Planner, TiledInputTiles) {
+  const auto tile = [](const char* mask, int width) {
+    const Result<Plan> plan =
+        make_plan(grey(64, 48), mask_of(mask), forced(KernelKind::kTiledInput, width), h100());
+    return plan.ok() ? std::to_string(plan.value().tile_width) + "x" +
+                           std::to_string(plan.value().tile_height)
+                     : plan.status().message();
+  };
+  EXPECT_EQ(tile("box:5", 0), "28x28");
+  EXPECT_EQ(tile("box:5", 16), "16x16");
+  EXPECT_EQ(tile("box:31", 32), "2x2");
+  EXPECT_EQ(tile("box:32", 0), "1x1");
+  EXPECT_EQ(tile("box:32,1", 0), "1x32");
+  EXPECT_NE(tile("box:33,1", 0).find("size: "), std::string::npos);
+}
+
+TEST(Planner, TiledOutputShrinksUntilItFits) {
+  const auto tile = [](const char* mask, int width) {
+    const Result<Plan> plan =
+        make_plan(grey(64, 48), mask_of(mask), forced(KernelKind::kTiledOutput, width), h100());
+    return plan.ok() ? plan.value().tile_width : 0;
+  };
+  EXPECT_EQ(tile("disk:2", 0), 32);
+  EXPECT_EQ(tile("disk:2", 64), 64);
+  // (32 + 209 - 1)^2 x 4 bytes = 230,400 of 232,448; with 211 taps a side the tile halves.
+  EXPECT_EQ(tile("disk:104.5", 0), 32);
+  EXPECT_EQ(tile("disk:105.5", 0), 16);
+  EXPECT_EQ(tile("disk:105.5", 32), 0) << "a tile asked for is not changed";
+  EXPECT_EQ(tile("disk:127.5", 0), 0);
+}
+
+TEST(Planner, RefusalsNameTheGroundAndWhoServes) {
+  EXPECT_EQ(plan_text("laplacian", h100(), forced(KernelKind::kSeparable)),
+            "kernel=separable cannot serve this mask: rank: the mask is not of rank 1, a column "
+            "times a row; on the cuda backend these can: basic, constant, tiled-input, "
+            "tiled-output, cached-halo, coarsened");
+  EXPECT_EQ(plan_text("box:41", h100(), forced(KernelKind::kTiledInput)),
+            "kernel=tiled-input cannot serve this mask: size: a block of 32 x 32 threads holds the "
+            "input tile of masks up to 32x32, this one is 41x41; on the cuda backend these can: "
+            "basic, constant, tiled-output, cached-halo, coarsened, separable");
+  EXPECT_EQ(plan_text("disk:127.5", h100(), forced(KernelKind::kTiledOutput)),
+            "kernel=tiled-output cannot serve this mask: memory: a tile of 8x8 with the halo of a "
+            "255x255 mask takes 274576 bytes of shared memory, a block has 232448; on the cuda "
+            "backend these can: basic, cached-halo, coarsened");
+  EXPECT_NE(plan_text("disk:127.5", h100(), forced(KernelKind::kConstant))
+                .find("size: a mask of 255x255 takes 520200 bytes, the constant bank has 65536"),
+            std::string::npos);
+  EXPECT_NE(
+      plan_text("gaussian:500", h100(), forced(KernelKind::kBasic)).find("only kernel=separable"),
+      std::string::npos);
+  EXPECT_EQ(plan_text("sobel-x", cpu(), forced(KernelKind::kCachedHalo)),
+            "kernel=cached-halo cannot serve this mask: device: the cpu backend does not have it; "
+            "on the cpu backend these can: basic, coarsened, separable");
+  const Result<Plan> plan =
+      make_plan(grey(64, 48), mask_of("laplacian"), forced(KernelKind::kSeparable), cpu());
+  EXPECT_EQ(plan.status().code(), Code::kUnsupported);
+}
+
+// The constant bank of 65,536 bytes holds 16,384 floats: 128 x 128.
+TEST(Planner, ConstantBankEdge) {
+  const auto constant = [](const char* mask) {
+    return make_plan(grey(64, 48), mask_of(mask), forced(KernelKind::kConstant), h100()).ok();
+  };
+  EXPECT_TRUE(constant("box:128"));
+  EXPECT_FALSE(constant("box:128,129"));
+}
+
+TEST(Planner, TileWidthsAreFour) {
+  for (int width : {0, 8, 16, 32, 64})
+    EXPECT_TRUE(
+        make_plan(grey(8, 8), mask_of("box:3"), forced(KernelKind::kTiledOutput, width), h100())
+            .ok());
+  for (int width : {-8, 1, 12, 128}) {
+    const Result<Plan> plan =
+        make_plan(grey(8, 8), mask_of("box:3"), forced(KernelKind::kTiledOutput, width), h100());
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.status().code(), Code::kInvalidArgument);
+  }
+}
+
+// Whatever the mask, the scale and the depth, kernel=auto finds one.
+TEST(Planner, AutoAlwaysServes) {
+  for (const char* mask : {"1e38 -1e38; 1e38 1", "gaussian:500", "box:4097", "binomial:1000",
+                           "disk:127.5", "motion:254,33", "0", "9007199254740991 1; 1 1"})
+    for (double scale : {1.0, 1024.0, -0.1, 1e-9, 0.0})
+      for (int depth : {8, 10, 16})
+        for (const DeviceCapabilities& device : {h100(), cpu()}) {
+          Options options;
+          options.scale = scale;
+          options.bias = -1;
+          const Result<Plan> plan =
+              make_plan(grey(64, 48, depth), mask_of(mask, Normalize::kNone), options, device);
+          EXPECT_TRUE(plan.ok()) << mask << " " << scale << ": " << plan.status().message();
+        }
+}
+
+TEST(Planner, PlansAreValues) {
+  const Result<Plan> a = make_plan(grey(64, 48), mask_of("box:5"), {}, h100());
+  const Result<Plan> b = make_plan(grey(32, 32), mask_of("box:5"), {}, h100());
+  const Result<Plan> c = make_plan(grey(64, 48), mask_of("box:7"), {}, h100());
+  EXPECT_TRUE(a.value() == b.value()) << "the picture's size chooses nothing";
+  EXPECT_FALSE(a.value() == c.value());
+}
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Codes in and out of memory.
+#include "kernels/core/sample.h"
+
+#include <gtest/gtest.h>
+
+namespace convolve {
+namespace {
+
+TEST(Sample, OneByte) {
+  EXPECT_EQ(decode_sample(std::uint8_t{200}, {}), 200);
+  EXPECT_EQ(encode_sample<std::uint8_t>(200, {}), 200);
+  EXPECT_EQ(decode_sample(std::uint8_t{0xB7}, {4, false}), 0xB);
+  EXPECT_EQ(encode_sample<std::uint8_t>(0xB, {4, false}), 0xB0);
+}
+
+TEST(Sample, TwoBytesInEitherOrder) {
+  EXPECT_EQ(decode_sample(std::uint16_t{0x1234}, {}), 0x1234);
+  EXPECT_EQ(decode_sample(std::uint16_t{0x1234}, {0, true}), 0x3412);
+  EXPECT_EQ(encode_sample<std::uint16_t>(0x3412, {0, true}), 0x1234);
+  EXPECT_EQ(swap_bytes(0xFF00), 0x00FF);
+}
+
+// P010: ten bits at the top; what lies below them is ignored when read and 0 when written.
+TEST(Sample, ShiftedCodes) {
+  const SampleLayout p010 = {6, false};
+  EXPECT_EQ(decode_sample(std::uint16_t{0xFFFF}, p010), 1023);
+  EXPECT_EQ(encode_sample<std::uint16_t>(1023, p010), 0xFFC0);
+  EXPECT_EQ(decode_sample(std::uint16_t{0xC0FF}, {6, true}), 1023);
+  EXPECT_EQ(encode_sample<std::uint16_t>(1023, {6, true}), 0xC0FF);
+}
+
+TEST(Sample, EveryCodeComesBack) {
+  for (int depth = 8; depth <= 16; ++depth)
+    for (bool swap : {false, true}) {
+      const SampleLayout layout = {16 - depth, swap};
+      for (int code = 0; code < 1 << depth; ++code)
+        ASSERT_EQ(decode_sample(encode_sample<std::uint16_t>(code, layout), layout), code)
+            << depth << " " << swap;
+    }
+}
+
+}  // namespace
+}  // namespace convolve

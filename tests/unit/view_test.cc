@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How planes split into groups of components that one launch walks together.
+#include "kernels/core/view.h"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<FrameView>, "views own nothing");
+
+TEST(ComponentGroups, Grey) {
+  ComponentGroup groups[kMaxGroups];
+  ASSERT_EQ(component_groups(unit::grey(7, 5), groups), 1);
+  EXPECT_EQ(groups[0].count, 1);
+  EXPECT_EQ(groups[0].width, 7);
+  EXPECT_EQ(groups[0].height, 5);
+  EXPECT_EQ(groups[0].step, 1);
+  EXPECT_TRUE(groups[0].any_filtered);
+}
+
+TEST(ComponentGroups, RgbaIsOneGroupWithItsAlpha) {
+  ComponentGroup groups[kMaxGroups];
+  ASSERT_EQ(component_groups(unit::rgba(7, 5), groups), 1);
+  EXPECT_EQ(groups[0].count, 4);
+  EXPECT_EQ(groups[0].step, 4);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(groups[0].component[i], i);
+  EXPECT_TRUE(groups[0].any_filtered) << "three of four are";
+}
+
+TEST(ComponentGroups, Nv12HasOnePerPlane) {
+  ComponentGroup groups[kMaxGroups];
+  FrameFormat format = unit::nv12(7, 5);
+  ASSERT_EQ(component_groups(format, groups), 2);
+  EXPECT_EQ(groups[0].plane, 0);
+  EXPECT_EQ(groups[0].count, 1);
+  EXPECT_EQ(groups[0].width, 7);
+  EXPECT_EQ(groups[1].plane, 1);
+  EXPECT_EQ(groups[1].count, 2);
+  EXPECT_EQ(groups[1].width, 4);
+  EXPECT_EQ(groups[1].height, 3);
+  EXPECT_EQ(groups[1].step, 2);
+
+  for (Component& c : format.planes[1].components)
+    c.filtered = false;
+  component_groups(format, groups);
+  EXPECT_TRUE(groups[0].any_filtered);
+  EXPECT_FALSE(groups[1].any_filtered);
+}
+
+TEST(ComponentGroups, Yuy2PartsLumaFromChroma) {
+  ComponentGroup groups[kMaxGroups];
+  ASSERT_EQ(component_groups(unit::yuy2(7, 5), groups), 2);
+  EXPECT_EQ(groups[0].plane, 0);
+  EXPECT_EQ(groups[0].count, 1);
+  EXPECT_EQ(groups[0].component[0], 0);
+  EXPECT_EQ(groups[0].width, 7);
+  EXPECT_EQ(groups[1].plane, 0);
+  EXPECT_EQ(groups[1].count, 2);
+  EXPECT_EQ(groups[1].component[0], 1);
+  EXPECT_EQ(groups[1].component[1], 2);
+  EXPECT_EQ(groups[1].width, 4);
+  EXPECT_EQ(groups[1].step, 4);
+}
+
+// One pixel of luma and one of chroma have the same size but not the same step.
+TEST(ComponentGroups, Yuy2OfOnePixel) {
+  ComponentGroup groups[kMaxGroups];
+  ASSERT_EQ(component_groups(unit::yuy2(1, 1), groups), 2);
+  EXPECT_EQ(groups[0].step, 2);
+  EXPECT_EQ(groups[1].step, 4);
+}
+
+TEST(ComponentGroups, NothingToDo) {
+  ComponentGroup groups[kMaxGroups];
+  EXPECT_EQ(component_groups(FrameFormat{}, groups), 0);
+}
+
+}  // namespace
+}  // namespace convolve
