@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Packs the build, its tests and this machine's GStreamer into a folder that runs on a bare x86-64
+# GPU machine with the same or a newer glibc, an NVIDIA driver and a CUDA toolkit.
+#
+#   tests/gpu/pack.sh DEST [--tar]      --tar also writes DEST.tar.xz
+#
+# There: DEST/run.sh [SUITE...]. Builds in build-pack/ and, for the fault suite, build-pack-fault/;
+# CUDA_ARCHS (default 90) names the compute capabilities, JOBS the parallel compilations.
+set -euo pipefail
+usage='usage: tests/gpu/pack.sh DEST [--tar]'
+dest=$(realpath -m "${1:?$usage}")
+tar=${2-}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+readonly archs=${CUDA_ARCHS:-90}
+readonly plugins=(coreelements coretracers app videotestsrc videoconvertscale videorate
+                  typefindfunctions playback imagefreeze png jpeg matroska vpx)
+readonly tools=(gst-launch-1.0 gst-inspect-1.0)
+
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+[[ -x $nvcc ]] || { echo 'pack: no nvcc in PATH or /usr/local/cuda/bin' >&2; exit 1; }
+export NVCC=$nvcc PATH=$PATH:${nvcc%/*}
+
+# build FOLDER TARGETS OPTION...; no targets means all.
+build() {
+  local folder=$1 targets=$2
+  shift 2
+  [[ -f $folder/build.ninja ]] ||
+    meson setup "$folder" -Dcuda=enabled -Dcuda-archs="$archs" -Dpeers=disabled "$@"
+  # shellcheck disable=SC2086  # Several targets are several words.
+  ninja -C "$folder" ${JOBS:+-j "$JOBS"} $targets
+}
+build build-pack '' -Dtests=enabled -Dbenchmarks=auto
+build build-pack-fault plugin/libgstcudaconvolve.so -Dfault-injection=true -Dtests=disabled \
+  -Dbenchmarks=disabled -Dexamples=disabled
+
+rm -rf "$dest"
+mkdir -p "$dest"/{bin,lib,plugins,module,module-fault,tests,data}
+
+# Programs and our module, without their debug information.
+copy() { strip --strip-unneeded -o "$2/$(basename "$1")" "$1"; }
+copy build-pack/plugin/libgstcudaconvolve.so "$dest/module"
+copy build-pack-fault/plugin/libgstcudaconvolve.so "$dest/module-fault"
+while read -r program; do
+  copy "$program" "$dest/tests"
+done < <(find build-pack/tests -type f -executable ! -name '*.so*' ! -name '*.p')
+for tool in "${tools[@]}"; do copy "$(command -v "$tool")" "$dest/bin"; done
+copy "$(pkg-config --variable=pluginscannerdir gstreamer-1.0)/gst-plugin-scanner" "$dest/bin"
+plugin_dir=$(pkg-config --variable=pluginsdir gstreamer-1.0)
+for plugin in "${plugins[@]}"; do copy "$plugin_dir/libgst$plugin.so" "$dest/plugins"; done
+
+# Their libraries. glibc, its loader and the driver's libraries stay the GPU machine's own.
+readonly own='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*|lib(cuda|nvidia|nvcuvid).*)$'
+find "$dest" -type f \( -executable -o -name '*.so' \) -exec ldd {} + 2>/dev/null |
+  awk '$3 ~ /^\// {print $3}' | sort -u | while read -r library; do
+  [[ $(basename "$library") =~ $own ]] || copy "$library" "$dest/lib"
+done
+
+cp tests/gpu/run.sh tests/gpu/env.sh tests/gpu/suites.sh "$dest/"
+cp tests/examples/contact-sheet.png "$dest/data/picture.png"
+cp tests/kernels/refusals.txt "$dest/data/"
+{ git describe --always --dirty 2>/dev/null || echo unknown; } >"$dest/data/commit"
+
+du -sh "$dest"
+if [[ $tar == --tar ]]; then
+  tar -C "$(dirname "$dest")" -cJf "$dest.tar.xz" "$(basename "$dest")"
+  du -sh "$dest.tar.xz"
+fi

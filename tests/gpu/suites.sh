@@ -1,0 +1,102 @@
+# shellcheck shell=bash disable=SC2154  # run.sh sets `here` and `out`.
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
+# `figure: ...`, or else `N passed, N failed`, goes into the table.
+# shellcheck disable=SC2034  # Read by run.sh.
+all_suites=(conformance book instances check sweep memcheck racecheck initcheck synccheck
+            start_stop fault pipelines benchmark)
+
+# Every kernel against the exact reference, all cases.
+suite_conformance() {
+  "$here/tests/conformance" --backend=cuda --full --refusals="$here/data/refusals.txt"
+}
+
+# The worked numbers of the book and the lectures, given by every kernel.
+suite_book() { "$here/tests/book_test"; }
+
+# Many elements with masks of their own share the device; and that the test could fail.
+suite_instances() {
+  "$here/tests/shared_symbol"
+  "$here/tests/instances_test"
+}
+
+# The element's tests, on CUDA.
+suite_check() {
+  local program status=0
+  export GST_TRACERS=leaks G_DEBUG=fatal-warnings,fatal-criticals
+  for program in "$here"/tests/*_check; do
+    echo "-- $(basename "$program")"
+    "$program" || status=1
+  done
+  echo "figure: $(grep -c '^\[       OK \]' "$out/check.log") passed," \
+    "$(grep -c '^\[  FAILED  \].*ms)$' "$out/check.log") failed"
+  return "$status"
+}
+
+# Every kernel x format of the element on small pictures, against the CPU.
+suite_sweep() { "$here/tests/sweep" cuda; }
+
+# The same under each compute-sanitizer tool.
+sanitize() {
+  compute-sanitizer --tool "$1" --error-exitcode 9 --launch-timeout 300 "${@:2}" \
+    "$here/tests/sweep" cuda
+  echo "figure: $(grep -E 'passed, [0-9]+ failed' "$out/$1.log" | tail -n1);$(
+    grep SUMMARY "$out/$1.log" | tail -n1 | tr -d =)"
+}
+suite_memcheck() { sanitize memcheck --leak-check full; }
+suite_racecheck() { sanitize racecheck; }
+suite_initcheck() { sanitize initcheck; }
+suite_synccheck() { sanitize synccheck; }
+
+# Device memory after 10,000 start/stop cycles.
+suite_start_stop() { "$here/tests/start_stop" cuda "${START_STOP_CYCLES:-10000}"; }
+
+# A GPU fault at frame 100 of 300, with the module that can raise one.
+suite_fault() {
+  export CUDACONVOLVE_MODULE=$here/module-fault CUDACONVOLVE_FAULT_AT_FRAME=100
+  # shellcheck source=tests/gpu/env.sh
+  . "$here/env.sh"
+  "$here/tests/fault" auto 300
+  "$here/tests/fault" cuda 300
+  echo 'figure: auto: 300 right frames, one warning; cuda: one error'
+}
+
+# README's lines, on the GPU. Each must end by itself, without an error.
+suite_pipelines() {
+  local count=0
+  launch() {
+    echo "\$ gst-launch-1.0 $*"
+    gst-launch-1.0 -q "$@"
+    count=$((count + 1))
+  }
+  local work
+  work=$(mktemp -d)
+  launch filesrc location="$here/data/picture.png" ! pngdec ! videoconvert ! \
+    cudaconvolve backend=cuda mask=gaussian:3 ! videoconvert ! pngenc ! \
+    filesink location="$work/blurred.png"
+  [[ $(head -c4 "$work/blurred.png") == $'\x89PNG' ]]
+  local format mask
+  for format in I420 NV12 RGBA; do
+    for mask in sharpen box:5 'gaussian:2' '1 2 1; 2 4 2; 1 2 1'; do
+      launch videotestsrc num-buffers=100 ! "video/x-raw,format=$format,width=1920,height=1080" ! \
+        cudaconvolve backend=cuda mask="$mask" ! fakesink
+    done
+  done
+  launch videotestsrc is-live=true num-buffers=60 ! \
+    cudaconvolve backend=cuda mask=emboss ! fakesink sync=true
+  launch videotestsrc num-buffers=90 ! video/x-raw,width=640,height=360 ! vp8enc deadline=1 ! \
+    webmmux ! filesink location="$work/in.webm"
+  launch filesrc location="$work/in.webm" ! matroskademux ! vp8dec ! \
+    cudaconvolve backend=cuda mask=sharpen ! vp8enc deadline=1 ! webmmux ! \
+    filesink location="$work/out.webm"
+  launch filesrc location="$work/out.webm" ! matroskademux ! vp8dec ! fakesink
+  rm -rf "$work"
+  echo "figure: $count gst-launch lines"
+}
+
+# The book's kernels side by side; benchmark.log is the Markdown, benchmark.json one object a row.
+suite_benchmark() {
+  "$here/tests/bench_kernels" --backend=cuda --commit="$(<"$here/data/commit")" \
+    --json="$out/benchmark.json"
+  echo "figure: $(wc -l <"$out/benchmark.json") rows"
+}
