@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What instances_test guards against: the chapter's kernel with ONE __constant__ mask, used by
 // several instances of a process at once. Each uploads its own mask before each frame, on its own
-// stream, as a naive element would. Passes if frames come out wrong, so that the test of the engine
-// is known to be able to fail. Exit status: 0, 1, or 77 without a GPU.
+// stream, as a naive element would, with frames in flight. Passes if frames come out wrong, so that
+// the test of the engine is known to be able to fail. Exit status: 0, 1, or 77 without a GPU.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kInstances = 16;
 constexpr int kFrames = 1000;
+constexpr int kInFlight = 20;
 constexpr int kWidth = 256;
 constexpr int kHeight = 256;
 constexpr int kSide = 5;
@@ -65,24 +67,28 @@ int run_instance(int number) {
   cudaStream_t stream;
   unsigned char* device_n = nullptr;
   int* device_p = nullptr;
-  std::vector<int> p(cells);
+  std::vector<int> p(cells * kInFlight);
   if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
       cudaMalloc(&device_n, cells) != cudaSuccess ||
-      cudaMalloc(&device_p, cells * sizeof(int)) != cudaSuccess ||
+      cudaMalloc(&device_p, p.size() * sizeof(int)) != cudaSuccess ||
       cudaMemcpyAsync(device_n, n.data(), cells, cudaMemcpyHostToDevice, stream) != cudaSuccess)
     return -1;
   int wrong = 0;
   bool ok = true;
-  for (int f = 0; f < kFrames && ok; ++f) {
-    ok = cudaMemcpyToSymbolAsync(shared_mask, mask, sizeof(mask), 0, cudaMemcpyHostToDevice,
-                                 stream) == cudaSuccess;
-    convolve_constant<<<dim3(kWidth / 32, kHeight / 8), dim3(32, 8), 0, stream>>>(device_n,
-                                                                                  device_p);
-    ok = ok && cudaGetLastError() == cudaSuccess &&
-         cudaMemcpyAsync(p.data(), device_p, cells * sizeof(int), cudaMemcpyDeviceToHost, stream) ==
-             cudaSuccess &&
+  for (int first = 0; first < kFrames && ok; first += kInFlight) {
+    for (int f = 0; f < kInFlight; ++f) {
+      ok = ok && cudaMemcpyToSymbolAsync(shared_mask, mask, sizeof(mask), 0, cudaMemcpyHostToDevice,
+                                         stream) == cudaSuccess;
+      convolve_constant<<<dim3(kWidth / 32, kHeight / 8), dim3(32, 8), 0, stream>>>(
+          device_n, device_p + f * cells);
+      ok = ok && cudaGetLastError() == cudaSuccess;
+    }
+    ok = ok &&
+         cudaMemcpyAsync(p.data(), device_p, p.size() * sizeof(int), cudaMemcpyDeviceToHost,
+                         stream) == cudaSuccess &&
          cudaStreamSynchronize(stream) == cudaSuccess;
-    if (p != wanted) ++wrong;
+    for (int f = 0; f < kInFlight; ++f)
+      wrong += std::equal(wanted.begin(), wanted.end(), p.begin() + f * cells) ? 0 : 1;
   }
   ok = cudaFree(device_n) == cudaSuccess && cudaFree(device_p) == cudaSuccess &&
        cudaStreamDestroy(stream) == cudaSuccess && ok;
