@@ -17,6 +17,25 @@ struct SharedCudaContext::State {
   GstCudaContext* context = nullptr;
 };
 
+namespace {
+
+/// Asks the elements on both sides for the context that they have.
+void ask_neighbours(GstElement* element, int device_id, GstCudaContext** context) {
+  for (const char* name : {"src", "sink"}) {
+    GstPad* pad = gst_element_get_static_pad(element, name);
+    if (pad == nullptr) continue;
+    GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+    GstContext* found = nullptr;
+    if (gst_pad_peer_query(pad, query)) gst_query_parse_context(query, &found);
+    if (found != nullptr) gst_cuda_handle_set_context(element, found, device_id, context);
+    gst_query_unref(query);
+    gst_object_unref(pad);
+    if (*context != nullptr) return;
+  }
+}
+
+}  // namespace
+
 SharedCudaContext::SharedCudaContext() : state_(std::make_unique<State>()) {}
 
 SharedCudaContext::~SharedCudaContext() {
@@ -40,8 +59,14 @@ bool SharedCudaContext::acquire(GstElement* element, int device_id) {
     return false;
   }
   const std::lock_guard lock(state_->mutex);
-  if (!gst_cuda_ensure_element_context(element, device_id, &state_->context)) {
-    GST_DEBUG_OBJECT(element, "no CUDA context to share for device %d", device_id);
+  if (state_->context == nullptr) ask_neighbours(element, device_id, &state_->context);
+  if (state_->context == nullptr) {
+    // Bins and the application answer by calling set_context before this returns.
+    gst_element_post_message(
+        element, gst_message_new_need_context(GST_OBJECT_CAST(element), GST_CUDA_CONTEXT_TYPE));
+  }
+  if (state_->context == nullptr) {
+    GST_DEBUG_OBJECT(element, "nobody has a CUDA context to share");
     return false;
   }
   GST_DEBUG_OBJECT(element, "shares %" GST_PTR_FORMAT, state_->context);

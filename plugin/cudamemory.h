@@ -25,8 +25,9 @@ class SharedCudaContext {
   /// Answers a GST_QUERY_CONTEXT if this has a context; false if the query is for somebody else.
   bool answer(GstElement* element, GstQuery* query);
 
-  /// Finds the pipeline's context for `device_id`, or makes one for the others to share. False if
-  /// there is no driver, or no such device.
+  /// Finds the context for `device_id` that an element of the pipeline already has. False if there
+  /// is none: then the engine works in the device's primary context. None is made here, which would
+  /// cost every start a tenth of a second and, with frames in system memory, share nothing.
   bool acquire(GstElement* element, int device_id);
 
   /// Drops the context, after the engine's device is closed.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace convolve {
 namespace {
@@ -114,8 +115,11 @@ Status cuda_unusable() {
 
 Status cuda_status(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return {};
-  const std::string what = std::string(call) + " failed: " + cudaGetErrorName(error) + " (" +
-                           std::to_string(error) + "), " + cudaGetErrorString(error);
+  // The call without its arguments, which would mean nothing to a user.
+  const std::string_view text(call);
+  const std::string what = std::string(text.substr(0, text.find('('))) +
+                           " failed: " + cudaGetErrorName(error) + " (" + std::to_string(error) +
+                           "), " + cudaGetErrorString(error);
   if (is_sticky(error)) {
     ProcessState in_use = ProcessState::kInUse;
     process_state.compare_exchange_strong(in_use, ProcessState::kLost);
