@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/bank.cuh"
+#include "kernels/cuda/tile_load.cuh"
 
 namespace convolve {
 namespace {
@@ -28,14 +29,13 @@ constexpr int kSecondHalf = kTileWidth / 2;
 constexpr std::size_t kSharedBudget = 48 * 1024;
 constexpr int kFewestRows = 8;
 
-/// Cells and weights are 4 bytes in the arithmetics that matter; rows start on 16 bytes.
-__host__ __device__ constexpr int padded(int n) {
-  return (n + 3) / 4 * 4;
-}
+/// Blocks that an SM should hold: some load or store while others multiply. Six make the compiler
+/// spill: on an H100 at 4K 401 us for 368 at 31x31, and 49.1 for 49.8 at 9x9.
+constexpr int kResidentBlocks = 5;
 
-/// Cells of a row of the tile: the outputs, the halo, and what the last wide read runs past it.
+/// Cells of a row of the tile: the outputs and the halo. No wide read runs past whole quads.
 __host__ __device__ constexpr int tile_pitch(int mask_width) {
-  return padded(kTileWidth + mask_width - 1 + kHalf);
+  return padded(kTileWidth + mask_width - 1);
 }
 __host__ __device__ constexpr int weight_pitch(int mask_width) {
   return padded(mask_width);
@@ -101,48 +101,6 @@ __device__ void add_taps(typename A::Sum (&sum)[kRows][kColumns], const typename
   }
 }
 
-/// Loads the input tile whose first cell is (x0, y0): `columns` x `rows` cells, a warp a row.
-template <class Cell, class Stored>
-__device__ void load_tile(const GroupArguments& group, const ChannelArguments& channel, Cell* tile,
-                          int pitch, int x0, int y0, int columns, int rows) {
-  constexpr int kLines = kThreads / 32;
-  const int lane = threadIdx.x, line = threadIdx.y;
-  const bool inner = x0 >= 0 && y0 >= 0 && x0 + columns <= group.width && y0 + rows <= group.height;
-  if (!inner || group.step != static_cast<int>(sizeof(Stored))) {
-#pragma unroll 1
-    for (int r = line; r < rows; r += kLines) {
-      const auto row = cell_row<Cell, Stored>(group, channel, y0 + r);
-#pragma unroll 1
-      for (int c = lane; c < columns; c += 32)
-        tile[r * pitch + c] = row.at(x0 + c);
-    }
-    return;
-  }
-  // Nearly all tiles: whole rows of loads in flight, and no ghost to ask for.
-  constexpr int kBatch = 5;  // 160 cells: masks to 33 wide take one.
-  const SampleLayout layout = channel.layout;
-  const int black = channel.black;
-  const std::uint8_t* from =
-      group.src + sample_offset(group, channel, group.src_pitch, x0 + lane, y0 + line);
-  Cell* to = tile + line * pitch + lane;
-#pragma unroll 2
-  for (int r = line; r < rows; r += kLines) {
-    for (int c = lane, at = 0; c < columns; c += kBatch * 32, at += kBatch * 32) {
-      const Stored* batch = reinterpret_cast<const Stored*>(from) + at;
-      Stored stored[kBatch];
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i)
-        if (c + i * 32 < columns) stored[i] = __ldg(batch + i * 32);
-#pragma unroll
-      for (int i = 0; i < kBatch; ++i)
-        if (c + i * 32 < columns)
-          to[at + i * 32] = static_cast<Cell>(decode_sample(stored[i], layout) - black);
-    }
-    from += kLines * group.src_pitch;
-    to += kLines * pitch;
-  }
-}
-
 __device__ void store_four(std::uint8_t* to, const std::uint8_t* four) {
   *reinterpret_cast<uchar4*>(to) = make_uchar4(four[0], four[1], four[2], four[3]);
 }
@@ -165,21 +123,35 @@ struct Slots {
   static constexpr bool kHoldSums = sizeof(Sum) == 4;
   using Value = std::conditional_t<kHoldSums, Sum, int>;
 
-  Value* slot;  ///< of output i at slot[i * kThreads]
+  Value* slot;  ///< of outputs 4 i to 4 i + 3 at slot[4 * i * kThreads]
 
   __device__ void put(const Sum (&sum)[kRows][kColumns], const Epilogue& epilogue) {
 #pragma unroll
-    for (int i = 0; i < kRows * kColumns; ++i) {
-      const Sum& s = sum[i / kColumns][i % kColumns];
-      if constexpr (kHoldSums)
-        slot[i * kThreads] = s;
-      else
-        slot[i * kThreads] = code_out_of_line<A>(s, epilogue);
+    for (int i = 0; i < kRows * kColumns; i += 4) {
+      int four[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const Sum& s = sum[i / kColumns][i % kColumns + j];
+        if constexpr (std::is_same_v<Sum, float>)
+          four[j] = __float_as_int(s);
+        else if constexpr (kHoldSums)
+          four[j] = s;
+        else
+          four[j] = code_out_of_line<A>(s, epilogue);
+      }
+      *reinterpret_cast<int4*>(slot + i * kThreads) = make_int4(four[0], four[1], four[2], four[3]);
     }
   }
 
-  __device__ Value operator[](int i) const {
-    return slot[i * kThreads];
+  __device__ void get(int row, Value (&values)[kColumns]) const {
+#pragma unroll
+    for (int i = 0; i < kColumns; i += 4) {
+      Value four[4];
+      read_row<true>(slot + (row * kColumns + i) * kThreads, four);
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        values[i + j] = four[j];
+    }
   }
 };
 
@@ -197,10 +169,12 @@ __device__ void store_codes(const GroupArguments& group, const ChannelArguments&
                      (reinterpret_cast<std::uintptr_t>(to) | pitch) % kBytes == 0;
 #pragma unroll 1
   for (int t = 0; t < kRows && y + t < group.height; ++t, to += pitch) {
+    typename Slots<A>::Value values[kColumns];
+    slots.get(t, values);
     Stored stored[kColumns];
 #pragma unroll
     for (int i = 0; i < kColumns; ++i)
-      stored[i] = encode_sample<Stored>(code(slots[t * kColumns + i]), layout);
+      stored[i] = encode_sample<Stored>(code(values[i]), layout);
     if (whole) {
       store_four(to, stored);
       store_four(to + kSecondHalf * sizeof(Stored), stored + kHalf);
@@ -244,6 +218,23 @@ __device__ void store_tile(const GroupArguments& group, const ChannelArguments& 
   });
 }
 
+/// Copies `rows` rows of the mask to shared memory, `pitch` weights apart.
+template <class Weight>
+__device__ void stage_weights(const LaunchArguments& arguments, int first, int rows, int pitch,
+                              Weight* weights) {
+  const unsigned width = static_cast<unsigned>(arguments.mask.width);
+  const bool constant = arguments.storage == MaskStorage::kConstantMemory;
+  const Weight* from = (constant ? ConstantStorage::weights<Weight>(arguments.mask)
+                                 : GlobalStorage::weights<Weight>(arguments.mask)) +
+                       static_cast<unsigned>(first) * width;
+  const unsigned count = static_cast<unsigned>(rows) * width;
+#pragma unroll 1
+  for (unsigned i = threadIdx.y * 32 + threadIdx.x; i < count; i += kThreads) {
+    const unsigned r = i / width;
+    weights[r * static_cast<unsigned>(pitch - static_cast<int>(width)) + i] = from[i];
+  }
+}
+
 template <class Stored>
 __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
                           int y0) {
@@ -256,7 +247,7 @@ __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& c
 /// input tile would not fit, go in segments of `segment_rows` rows. Sample type and mask storage
 /// matter only at the tile's rim, so they are run-time choices: that keeps the module small.
 template <int Chunk, int Rest, class A>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, sizeof(typename A::Sum) == 4 ? kResidentBlocks : 1)
     coarsened_kernel(const __grid_constant__ LaunchArguments arguments, int segment_rows) {
   using Cell = typename A::Cell;
   using Weight = typename A::Weight;
@@ -282,26 +273,35 @@ __global__ void __launch_bounds__(kThreads)
   Cell* tile = shared_cells<Cell>();
   Weight* weights = reinterpret_cast<Weight*>(
       tile + static_cast<std::size_t>(kTileHeight + segment_rows - 1) * cell_pitch);
-  typename A::Sum sum[kRows][kColumns] = {};
-
-  for (int first = 0; first < mask.height; first += segment_rows) {
-    const int rows = min(segment_rows, mask.height - first);
-    const int x0 = tile_x - mask.anchor_x, y0 = tile_y - mask.anchor_y + first;
-    const int columns = kTileWidth + mask.width - 1, tile_rows = kTileHeight + rows - 1;
+  const std::uint8_t** source_rows =
+      reinterpret_cast<const std::uint8_t**>(weights + segment_rows * mask_pitch);
+  // What `rows` mask rows from `first` on need: cells, where stored outputs see them, and weights.
+  const auto bring = [&](int first, int rows, auto effort) {
+    const TileBox box = {tile_x - mask.anchor_x, tile_y - mask.anchor_y + first,
+                         min(kTileWidth, group.width - tile_x) + mask.width - 1,
+                         min(kTileHeight, group.height - tile_y) + rows - 1, cell_pitch};
+    const auto load = [&](auto stored) {
+      const TileLoader<kThreads / 32, decltype(effort)::value, Cell, decltype(stored)> loader(
+          group, channel, box, source_rows);
+      loader.find_rows();
+      __syncthreads();
+      loader.load(tile);
+    };
     if (bytes)
-      load_tile<Cell, std::uint8_t>(group, channel, tile, cell_pitch, x0, y0, columns, tile_rows);
+      load(std::uint8_t{});
     else
-      load_tile<Cell, std::uint16_t>(group, channel, tile, cell_pitch, x0, y0, columns, tile_rows);
-    for (int r = line; r < rows; r += kThreads / 32)
-#pragma unroll 1
-      for (int k = lane; k < mask.width; k += 32) {
-        const int tap = (first + r) * mask.width + k;
-        weights[r * mask_pitch + k] = arguments.storage == MaskStorage::kConstantMemory
-                                          ? ConstantStorage::weights<Weight>(mask)[tap]
-                                          : GlobalStorage::weights<Weight>(mask)[tap];
-      }
+      load(std::uint16_t{});
+    stage_weights(arguments, first, rows, mask_pitch, weights);
     __syncthreads();
+  };
 
+  // Nearly all masks are one segment. Its load is written out before the loop: there no sums occupy
+  // registers yet, so more words can be on their way at once.
+  int first = 0, rows = min(segment_rows, mask.height);
+  bring(first, rows, std::integral_constant<int, 12>{});
+  typename A::Sum sum[kRows][kColumns] = {};
+#pragma unroll 1
+  for (;;) {
     const Cell* cells = tile + thread_y * kRows * cell_pitch + thread_x * kHalf;
 #pragma unroll 1
     for (int row = 0; row < rows + kRows - 1; ++row, cells += cell_pitch) {
@@ -312,11 +312,15 @@ __global__ void __launch_bounds__(kThreads)
         add_taps<Chunk, kAligned, A>(sum, cells + k, weight + k, mask_pitch, row, rows);
       add_taps<Rest, kAligned, A>(sum, cells + k, weight + k, mask_pitch, row, rows);
     }
-    __syncthreads();  // Before the next segment overwrites what a slower warp still reads.
+    __syncthreads();  // Slower warps still read what comes now to be overwritten.
+    first += segment_rows;
+    if (first >= mask.height) break;
+    rows = min(segment_rows, mask.height - first);
+    bring(first, rows, std::integral_constant<int, 1>{});
   }
 
   // The tile has been read: its memory is at least the 16 KB that the slots take.
-  Slots<A> slots = {reinterpret_cast<typename Slots<A>::Value*>(tile) + line * 32 + lane};
+  Slots<A> slots = {reinterpret_cast<typename Slots<A>::Value*>(tile) + 4 * (line * 32 + lane)};
   slots.put(sum, channel.epilogue);
   const int x = tile_x + thread_x * kHalf, y = tile_y + thread_y * kRows;
   if (bytes)
@@ -382,9 +386,10 @@ struct Segment {
 
 Segment segment_of(const LaunchArguments& arguments) {
   const int width = arguments.mask.width;
-  const std::size_t row_bytes = static_cast<std::size_t>(tile_pitch(width)) * 4 +
-                                weight_pitch(width) * weight_bytes(arguments.accumulator);
-  const std::size_t fixed = static_cast<std::size_t>(kTileHeight - 1) * tile_pitch(width) * 4;
+  const std::size_t cell_row = static_cast<std::size_t>(tile_pitch(width)) * 4 + sizeof(void*);
+  const std::size_t row_bytes =
+      cell_row + weight_pitch(width) * weight_bytes(arguments.accumulator);
+  const std::size_t fixed = (kTileHeight - 1) * cell_row;
   std::size_t rows = fixed < kSharedBudget ? (kSharedBudget - fixed) / row_bytes : 0;
   if (rows < kFewestRows) rows = kFewestRows;
   const std::size_t height = static_cast<std::size_t>(arguments.mask.height);

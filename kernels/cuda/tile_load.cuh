@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The way of an input tile into shared memory, for kernels that filter from there.
+//
+// One load and one conversion per cell cost more than a small mask's arithmetic. So runs of four
+// cells ("quads") that lie whole in the picture go as words: a thread asks for all its words before
+// it uses one, a byte becomes a float by one permutation and one addition, and four cells leave in
+// one store. Ghosts, and samples that are not adjacent, go cell by cell.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/cuda/kernel.cuh"
+
+namespace convolve {
+namespace {
+
+/// Cells and weights are 4 bytes in the arithmetics that matter; rows start on 16 bytes.
+__host__ __device__ constexpr int padded(int n) {
+  return (n + 3) / 4 * 4;
+}
+
+/// Where the tile lies: cells of the picture and its ghosts.
+struct TileBox {
+  int x0, y0;  ///< The first cell.
+  int columns, rows;
+  int pitch;  ///< Cells from row to row in shared memory: >= padded(columns), whole quads.
+};
+
+/// What goes as words of every row of the tile. No word reaches out of the picture's rows.
+struct QuadSpan {
+  int first = 0;         ///< Column of the tile, whole quads.
+  int quads = 0;         ///< From there on.
+  int misalignment = 0;  ///< Bytes from a word's start to the first cell.
+  int start = 0;         ///< Byte of the picture's row where that word lies.
+};
+
+/// Four adjacent samples as they lie in memory.
+template <class Stored>
+struct Quad {
+  static constexpr int kWords = sizeof(Stored);
+  static constexpr int kBytes = 4 * kWords;
+  unsigned word[kWords + 1];  ///< One more, as they may start inside a word.
+
+  /// `from`: the word with the first of them.
+  __device__ void load(const std::uint8_t* from) {
+#pragma unroll
+    for (int w = 0; w <= kWords; ++w)
+      word[w] = __ldg(reinterpret_cast<const unsigned*>(from) + w);
+  }
+};
+
+/// Makes four cells of a quad. Integers get into a float's low bits below the exponent of 2^23.
+template <class Cell, class Stored>
+class QuadDecoder {
+ public:
+  __device__ QuadDecoder(const ChannelArguments& channel, int misalignment)
+      : skip_(misalignment * 8), shift_(channel.layout.shift) {
+    mask_ =
+        sizeof(Stored) == 1 ? (0xFFu >> shift_) * 0x01010101u : (0xFFFFu >> shift_) * 0x00010001u;
+    order_ = channel.layout.swap ? 0x2301 : 0x3210;
+    bias_ = static_cast<Cell>((kFloat ? 1 << 23 : 0) + channel.black);
+  }
+
+  __device__ void store(const Quad<Stored>& quad, Cell* to) const {
+    static_assert(sizeof(Cell) == 4);
+    if constexpr (sizeof(Stored) == 1) {
+      const unsigned codes = __funnelshift_r(quad.word[0], quad.word[1], skip_ + shift_) & mask_;
+      *reinterpret_cast<int4*>(to) = make_int4(cell(codes, 0x7440), cell(codes, 0x7441),
+                                               cell(codes, 0x7442), cell(codes, 0x7443));
+    } else {
+      const unsigned low = pair(quad.word[0], quad.word[1]);
+      const unsigned high = pair(quad.word[1], quad.word[2]);
+      *reinterpret_cast<int4*>(to) =
+          make_int4(cell(low, 0x7410), cell(low, 0x7432), cell(high, 0x7410), cell(high, 0x7432));
+    }
+  }
+
+ private:
+  static constexpr bool kFloat = std::is_same_v<Cell, float>;
+
+  __device__ unsigned pair(unsigned word, unsigned next) const {
+    return __byte_perm(__funnelshift_r(word, next, skip_), 0, order_) >> shift_ & mask_;
+  }
+
+  /// The bits of the cell whose code `selector` picks.
+  __device__ int cell(unsigned codes, unsigned selector) const {
+    const unsigned bits = __byte_perm(codes, kFloat ? 0x4B000000u : 0u, selector);
+    if constexpr (kFloat)
+      return __float_as_int(__int_as_float(static_cast<int>(bits)) - bias_);
+    else
+      return static_cast<int>(bits) - bias_;
+  }
+
+  int skip_, shift_;
+  unsigned mask_, order_;
+  Cell bias_;
+};
+
+/// Loads tiles by blocks of 32 x kLines threads.
+template <int kLines, int kBatch, class Cell, class Stored>
+class TileLoader {
+ public:
+  /// `source_rows`: shared memory for box.rows pointers.
+  __device__ TileLoader(const GroupArguments& group, const ChannelArguments& channel,
+                        const TileBox& box, const std::uint8_t** source_rows)
+      : group_(group), channel_(channel), box_(box), rows_(source_rows) {
+    const std::uintptr_t address =
+        reinterpret_cast<std::uintptr_t>(group.src) + channel.offset + box.x0 * group.step;
+    const int misalignment = static_cast<int>(address % 4);
+    if (group.step == static_cast<int>(sizeof(Stored)) && group.src_pitch % 4 == 0) {
+      // Samples that the first quad's words reach to the left of it, and the last one's to the
+      // right.
+      const int before = misalignment / static_cast<int>(sizeof(Stored));
+      const int after = 4 / static_cast<int>(sizeof(Stored)) - before;
+      const int first = padded(max(0, before - box.x0));
+      const int end = min(padded(box.columns), group.width - after - box.x0);
+      if (end - first >= 4)
+        span_ = {first, (end - first) / 4, misalignment,
+                 (box.x0 + first) * group.step - misalignment};
+    }
+    // Only zero borders have rows without signal.
+    const bool zero = group.border == Border::kZero;
+    first_row_ = zero ? max(0, -box.y0) : 0;
+    end_row_ = zero ? min(box.rows, group.height - box.y0) : box.rows;
+  }
+
+  /// Finds the rows of the picture. A barrier must follow before load().
+  __device__ void find_rows() const {
+    for (int r = first_row_ + thread(); r < end_row_; r += kThreads) {
+      const int y = border_index(group_.border, box_.y0 + r, group_.height);
+      rows_[r - first_row_] =
+          group_.src + sample_offset(group_, channel_, group_.src_pitch, 0, y) + span_.start;
+    }
+  }
+
+  /// Fills the tile. A barrier must follow before it is read.
+  __device__ void load(Cell* tile) const {
+    if (span_.quads != 0) load_quads(tile);
+    if (span_.first != 0 || 4 * span_.quads < box_.columns) {
+      if (span_.quads != 0) __syncthreads();  // load_quads() has written there, too.
+      load_cells(tile);
+    }
+    if (first_row_ != 0 || end_row_ != box_.rows) clear_rows(tile);
+  }
+
+ private:
+  static constexpr int kThreads = 32 * kLines;
+
+  static __device__ int thread() { return threadIdx.y * 32 + threadIdx.x; }
+
+  /// Quads of the tile's rows as one sequence, so that no thread idles in a narrow halo. The quads
+  /// of a row beside the span get copies of its outermost: that is cheaper than asking.
+  __device__ void load_quads(Cell* tile) const {
+    constexpr int kQuads = sizeof(Stored) == 1 ? kBatch : (2 * kBatch + 2) / 3;
+    const QuadDecoder<Cell, Stored> decoder(channel_, span_.misalignment);
+    const int row_quads = box_.pitch / 4, next_row = -row_quads;
+    const int count = (end_row_ - first_row_) * row_quads;
+    // Divides by multiplying: exact for products below 2^32, but not for a divisor of 1.
+    const unsigned reciprocal = 0xFFFFFFFFu / static_cast<unsigned>(row_quads) + 1;
+    Cell* to = tile + first_row_ * box_.pitch + 4 * thread();
+#pragma unroll 1
+    for (int i = thread(); i < count; i += kQuads * kThreads, to += 4 * kQuads * kThreads) {
+      Quad<Stored> quad[kQuads];
+#pragma unroll
+      for (int n = 0; n < kQuads; ++n) {
+        const int j = i + n * kThreads;
+        if (j >= count) continue;
+        const int r = static_cast<int>(__umulhi(static_cast<unsigned>(j), reciprocal));
+        const int q = min(max(j + r * next_row - span_.first / 4, 0), span_.quads - 1);
+        quad[n].load(rows_[r] + static_cast<unsigned>(q) * Quad<Stored>::kBytes);
+      }
+#pragma unroll
+      for (int n = 0; n < kQuads; ++n)
+        if (i + n * kThreads < count) decoder.store(quad[n], to + 4 * n * kThreads);
+    }
+  }
+
+  /// The columns that load_quads() leaves: a warp a row.
+  __device__ void load_cells(Cell* tile) const {
+    constexpr int kCells = kBatch < 5 ? kBatch : 5;
+    const int lane = threadIdx.x, line = threadIdx.y;
+    const int rows = end_row_ - first_row_;
+    const int columns = box_.columns - min(box_.columns - span_.first, 4 * span_.quads);
+#pragma unroll 1
+    for (int i = lane; i < columns; i += 32) {
+      const int c = i < span_.first ? i : i + 4 * span_.quads;
+      const int x = border_index(group_.border, box_.x0 + c, group_.width);
+      const int byte = x * group_.step - span_.start;
+#pragma unroll 1
+      for (int r = line; r < rows; r += kCells * kLines) {
+        Stored stored[kCells];
+#pragma unroll
+        for (int n = 0; n < kCells; ++n)
+          if (r + n * kLines < rows && x != kNoSignal)
+            stored[n] = __ldg(reinterpret_cast<const Stored*>(rows_[r + n * kLines] + byte));
+#pragma unroll
+        for (int n = 0; n < kCells; ++n)
+          if (r + n * kLines < rows)
+            tile[(first_row_ + r + n * kLines) * box_.pitch + c] =
+                x == kNoSignal
+                    ? Cell(0)
+                    : static_cast<Cell>(decode_sample(stored[n], channel_.layout) - channel_.black);
+      }
+    }
+  }
+
+  __device__ void clear_rows(Cell* tile) const {
+#pragma unroll 1
+    for (int r = threadIdx.y; r < box_.rows; r += kLines)
+      if (r < first_row_ || r >= end_row_)
+#pragma unroll 1
+        for (int c = threadIdx.x; c < box_.columns; c += 32)
+          tile[r * box_.pitch + c] = Cell(0);
+  }
+
+  const GroupArguments& group_;
+  const ChannelArguments& channel_;
+  const TileBox box_;
+  const std::uint8_t** rows_;
+  QuadSpan span_;
+  int first_row_, end_row_;  ///< Rows with a signal.
+};
+
+}  // namespace
+}  // namespace convolve
