@@ -11,8 +11,8 @@ namespace {
 /// Bytes of a cell in the shared memory of the tiled kernels.
 constexpr std::size_t kCellBytes = 4;
 
-/// Outputs of one block of the coarsened kernel: 32 x 8 threads with 4 x 4 outputs each.
-/// (Chosen by compiled registers and residency; measured in tests/benchmarks/RESULTS.md.)
+/// Outputs of one block of the coarsened kernel: 16 x 8 threads with 8 x 4 outputs each. Half the
+/// height took 71.4 us for 70.3 at 9x9 (4K, H100).
 constexpr int kCoarsenedTileWidth = 128;
 constexpr int kCoarsenedTileHeight = 32;
 
@@ -145,9 +145,15 @@ std::string others_text(const FrameFormat& format, const Mask& mask, const Optio
   return std::string("; on the ") + backend + " backend these can: " + names;
 }
 
-/// True if two passes are worth their overhead: they save more than half of the multiply-adds.
-bool two_passes_pay(const Mask& mask) {
-  return !mask.dense() || mask.taps() > 2 * (static_cast<std::int64_t>(mask.width) + mask.height);
+/// True if two passes are worth their overhead. On an H100 (4K, one 8-bit plane) coarsened takes
+/// about 18 + 0.36 WH us and separable 45 + 0.9 (W + H): 49.7 against 56.3 at 9x9, 106 against 68
+/// at 15x15. On the CPU it is enough that they save half of the multiply-adds: 0.49 against 0.29 ms
+/// at 7x7 (1080p, 16 threads, AVX-512).
+bool two_passes_pay(const Mask& mask, BackendKind backend) {
+  if (!mask.dense()) return true;
+  const double direct = static_cast<double>(mask.taps());
+  const double passes = mask.width + mask.height;
+  return backend == BackendKind::kCuda ? direct > 75 + 2.5 * passes : direct > 2 * passes;
 }
 
 std::string taps_text(const Mask& mask) {
@@ -184,7 +190,7 @@ Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Option
                        others_text(format, mask, options, device));
   }
 
-  if (mask.rank1 && two_passes_pay(mask)) {
+  if (mask.rank1 && two_passes_pay(mask, device.backend)) {
     Result<Plan> plan = plan_for(KernelKind::kSeparable, format, mask, options, device);
     if (plan.ok()) {
       plan.value().reason = size_text(mask) + ", rank 1: " + taps_text(mask);

@@ -52,8 +52,9 @@ TEST(Planner, TableOfChoices) {
        "thread)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
       {"box:5",
-       "cuda separable tile 64x32 fused float32 rational constant-memory (5x5, rank 1: 10 taps "
-       "instead of 25)",
+       "cuda coarsened tile 128x32 float32 rational constant-memory (5x5, rank 1 but small: "
+       "several "
+       "outputs per thread)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
        "cuda separable tile 64x32 fused float32 real constant-memory (13x13, rank 1: 26 taps "
