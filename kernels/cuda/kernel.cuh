@@ -118,10 +118,7 @@ struct Row {
 
   /// 0 <= x < width, and the row has a signal. A row is far shorter than 2 GiB.
   __device__ Cell inner(int x) const {
-    return value(reinterpret_cast<const Stored*>(first + static_cast<unsigned>(x * step)));
-  }
-
-  __device__ Cell value(const Stored* sample) const {
+    const auto* sample = reinterpret_cast<const Stored*>(first + static_cast<unsigned>(x * step));
     return static_cast<Cell>(decode_sample(__ldg(sample), layout) - black);
   }
 
