@@ -11,11 +11,6 @@ namespace {
 /// Bytes of a cell in the shared memory of the tiled kernels.
 constexpr std::size_t kCellBytes = 4;
 
-/// Outputs of one block of the coarsened kernel: 16 x 8 threads with 8 x 4 outputs each. Half the
-/// height took 71.4 us for 70.3 at 9x9 (4K, H100).
-constexpr int kCoarsenedTileWidth = 128;
-constexpr int kCoarsenedTileHeight = 32;
-
 std::string size_text(const Mask& mask) {
   return std::to_string(mask.width) + "x" + std::to_string(mask.height);
 }

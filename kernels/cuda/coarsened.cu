@@ -23,6 +23,8 @@ constexpr int kHalf = 4;     ///< Output columns of a thread: four, and four hal
 constexpr int kColumns = 8;  ///< so that 16-byte reads of neighbours hit different banks.
 constexpr int kTileWidth = kThreadsX * kColumns;
 constexpr int kTileHeight = kThreadsY * kRows;
+static_assert(kTileWidth == kCoarsenedTileWidth && kTileHeight == kCoarsenedTileHeight,
+              "plans show another tile");
 constexpr int kSecondHalf = kTileWidth / 2;
 
 /// Shared memory that a block takes unless the mask is so wide that kFewestRows rows need more.
