@@ -31,9 +31,13 @@ constexpr int kSecondHalf = kTileWidth / 2;
 constexpr std::size_t kSharedBudget = 48 * 1024;
 constexpr int kFewestRows = 8;
 
-/// Blocks that an SM should hold: some load or store while others multiply. Six make the compiler
-/// spill: on an H100 at 4K 401 us for 368 at 31x31, and 49.1 for 49.8 at 9x9.
-constexpr int kResidentBlocks = 5;
+/// Blocks that an SM should hold: some load or store while others multiply. More of them leave a
+/// thread fewer registers, 72 with seven; from ten weights in a row on that spills. On an H200 at
+/// 4K: 39.9, 41.0 and 44.2 us with 7, 6 and 5 blocks at 9x9; 372 and 360 with 6 and 5 at 31x31.
+template <class A>
+constexpr int resident_blocks(int chunk, int rest) {
+  return sizeof(typename A::Sum) > 4 ? 1 : (chunk != 0 ? 5 : (rest > 9 ? 6 : 7));
+}
 
 /// Cells of a row of the tile: the outputs and the halo. No wide read runs past whole quads.
 __host__ __device__ constexpr int tile_pitch(int mask_width) {
@@ -66,12 +70,18 @@ __device__ void read_row(const T* from, T (&to)[N]) {
   }
 }
 
+/// Output rows of a thread that see a row of cells: those whose mask row lies in the mask.
+struct Seen {
+  int first, last;
+};
+
 /// Adds what `Taps` adjacent weights of every mask row that sees this row of cells contribute.
 /// `cells`: the thread's window, from the column of the first weight. `weights`: the first weight
-/// of mask row `row`, whose outputs are the thread's first; the output row t sees mask row - t.
+/// of the mask row by which the thread's first output row sees it; output row t is t rows above.
 template <int Taps, bool Aligned, class A>
-__device__ void add_taps(typename A::Sum (&sum)[kRows][kColumns], const typename A::Cell* cells,
-                         const typename A::Weight* weights, int pitch, int row, int mask_rows) {
+__device__ __forceinline__ void add_taps(typename A::Sum (&sum)[kRows][kColumns],
+                                         const typename A::Cell* cells,
+                                         const typename A::Weight* weights, int pitch, Seen seen) {
   using Cell = typename A::Cell;
   using Weight = typename A::Weight;
   // Padded to whole wide reads; what they read too much lies in the row's padding.
@@ -80,7 +90,9 @@ __device__ void add_taps(typename A::Sum (&sum)[kRows][kColumns], const typename
   Cell left[kWindow], right[kWindow];
   read_row<Aligned>(cells, left);
   read_row<Aligned>(cells + kSecondHalf, right);
-  const auto one_row = [&](int t) {
+#pragma unroll
+  for (int t = 0; t < kRows; ++t) {
+    if (t < seen.first || t > seen.last) continue;
     Weight weight[kTaps];
     read_row<Aligned>(weights - t * pitch, weight);
 #pragma unroll
@@ -90,25 +102,37 @@ __device__ void add_taps(typename A::Sum (&sum)[kRows][kColumns], const typename
         A::mac(sum[t][x], weight[k], left[k + x]);
         A::mac(sum[t][kHalf + x], weight[k], right[k + x]);
       }
-  };
-  if (row >= kRows - 1 && row < mask_rows) {
-#pragma unroll
-    for (int t = 0; t < kRows; ++t)
-      one_row(t);
-  } else {
-    // The first and last rows of the window: not every output row sees them.
-#pragma unroll
-    for (int t = 0; t < kRows; ++t)
-      if (row - t >= 0 && row - t < mask_rows) one_row(t);
   }
 }
 
-__device__ void store_four(std::uint8_t* to, const std::uint8_t* four) {
-  *reinterpret_cast<uchar4*>(to) = make_uchar4(four[0], four[1], four[2], four[3]);
-}
-__device__ void store_four(std::uint8_t* to, const std::uint16_t* four) {
-  *reinterpret_cast<ushort4*>(to) = make_ushort4(four[0], four[1], four[2], four[3]);
-}
+/// Four adjacent samples in the form that they are stored in.
+template <class Stored>
+union FourSamples {
+  static constexpr int kWords = sizeof(Stored);
+  unsigned word[kWords];
+  Stored sample[4];
+
+  /// Of each code the low bits count, as many as Stored has.
+  __device__ void encode(const int (&code)[4], const SampleLayout& layout) {
+    if constexpr (kWords == 1) {
+      word[0] = __byte_perm(__byte_perm(code[0], code[1], 0x0040),
+                            __byte_perm(code[2], code[3], 0x0040), 0x5410)
+                << layout.shift;
+    } else {
+      const unsigned order = layout.swap ? 0x2301 : 0x3210;
+      for (int i = 0; i < 2; ++i)
+        word[i] = __byte_perm(__byte_perm(code[2 * i], code[2 * i + 1], 0x5410) << layout.shift, 0,
+                              order);
+    }
+  }
+
+  __device__ void store(std::uint8_t* to) const {
+    if constexpr (kWords == 1)
+      *reinterpret_cast<unsigned*>(to) = word[0];
+    else
+      *reinterpret_cast<uint2*>(to) = make_uint2(word[0], word[1]);
+  }
+};
 
 /// The code of a sum, out of line: of the types wider than a register a thread has 32 copies.
 template <class A>
@@ -145,19 +169,14 @@ struct Slots {
     }
   }
 
-  __device__ void get(int row, Value (&values)[kColumns]) const {
-#pragma unroll
-    for (int i = 0; i < kColumns; i += 4) {
-      Value four[4];
-      read_row<true>(slot + (row * kColumns + i) * kThreads, four);
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        values[i + j] = four[j];
-    }
+  /// The i-th four values: two fours a row.
+  __device__ void get(int i, Value (&values)[4]) const {
+    read_row<true>(slot + i * 4 * kThreads, values);
   }
 };
 
-/// Stores the thread's outputs, whose first is (x, y). `code` makes a code of what the slots hold.
+/// Stores the thread's outputs, whose first is (x, y). `code` makes a code of what the slots hold;
+/// bits above those of Stored do not count.
 template <class A, class Stored, class Code>
 __device__ void store_codes(const GroupArguments& group, const ChannelArguments& channel, int x,
                             int y, const Slots<A>& slots, Code&& code) {
@@ -171,20 +190,26 @@ __device__ void store_codes(const GroupArguments& group, const ChannelArguments&
                      (reinterpret_cast<std::uintptr_t>(to) | pitch) % kBytes == 0;
 #pragma unroll 1
   for (int t = 0; t < kRows && y + t < group.height; ++t, to += pitch) {
-    typename Slots<A>::Value values[kColumns];
-    slots.get(t, values);
-    Stored stored[kColumns];
+    FourSamples<Stored> half[2];
 #pragma unroll
-    for (int i = 0; i < kColumns; ++i)
-      stored[i] = encode_sample<Stored>(code(values[i]), layout);
+    for (int h = 0; h < 2; ++h) {
+      typename Slots<A>::Value values[kHalf];
+      slots.get(2 * t + h, values);
+      int codes[kHalf];
+#pragma unroll
+      for (int i = 0; i < kHalf; ++i)
+        codes[i] = code(values[i]);
+      half[h].encode(codes, layout);
+    }
     if (whole) {
-      store_four(to, stored);
-      store_four(to + kSecondHalf * sizeof(Stored), stored + kHalf);
+      half[0].store(to);
+      half[1].store(to + kSecondHalf * sizeof(Stored));
     } else {
 #pragma unroll
       for (int i = 0; i < kColumns; ++i) {
         const int dx = i < kHalf ? i : kSecondHalf + i - kHalf;
-        if (x + dx < group.width) *reinterpret_cast<Stored*>(to + dx * group.step) = stored[i];
+        if (x + dx < group.width)
+          *reinterpret_cast<Stored*>(to + dx * group.step) = half[i / kHalf].sample[i % kHalf];
       }
     }
   }
@@ -205,8 +230,9 @@ __device__ void store_tile(const GroupArguments& group, const ChannelArguments& 
     const EpilogueOf<float> narrow = epilogue.narrow;
     const int max_code = epilogue.max_code;
     if (epilogue.in_float && !narrow.divide) {
-      store_codes<A, Stored>(group, channel, x, y, slots,
-                             [=](float sum) { return finish_linear(sum, narrow, max_code); });
+      store_codes<A, Stored>(group, channel, x, y, slots, [=](float sum) {
+        return finish_linear_low_bits(sum, narrow, max_code);
+      });
       return;
     }
     if (epilogue.in_float) {
@@ -249,7 +275,7 @@ __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& c
 /// input tile would not fit, go in segments of `segment_rows` rows. Sample type and mask storage
 /// matter only at the tile's rim, so they are run-time choices: that keeps the module small.
 template <int Chunk, int Rest, class A>
-__global__ void __launch_bounds__(kThreads, sizeof(typename A::Sum) == 4 ? kResidentBlocks : 1)
+__global__ void __launch_bounds__(kThreads, resident_blocks<A>(Chunk, Rest))
     coarsened_kernel(const __grid_constant__ LaunchArguments arguments, int segment_rows) {
   using Cell = typename A::Cell;
   using Weight = typename A::Weight;
@@ -257,6 +283,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(typename A::Sum) == 4 ? kResi
   const MaskArguments& mask = arguments.mask;
   const ChannelArguments& channel = group.channel[blockIdx.z];
   constexpr bool kAligned = Chunk % 4 == 0;  // Then every chunk starts on 16 bytes.
+  constexpr bool kNarrow = Chunk == 0;
+  const int mask_width = kNarrow ? Rest : mask.width;
   const bool bytes = group.sample_bytes == 1;
   const int lane = threadIdx.x, line = threadIdx.y;  // as warps: 32 x 4
   const int thread_x = lane % kThreadsX;             // as a tile: 16 x 8
@@ -271,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(typename A::Sum) == 4 ? kResi
     return;
   }
 
-  const int cell_pitch = tile_pitch(mask.width), mask_pitch = weight_pitch(mask.width);
+  const int cell_pitch = tile_pitch(mask_width), mask_pitch = weight_pitch(mask_width);
   Cell* tile = shared_cells<Cell>();
   Weight* weights = reinterpret_cast<Weight*>(
       tile + static_cast<std::size_t>(kTileHeight + segment_rows - 1) * cell_pitch);
@@ -305,14 +333,38 @@ __global__ void __launch_bounds__(kThreads, sizeof(typename A::Sum) == 4 ? kResi
 #pragma unroll 1
   for (;;) {
     const Cell* cells = tile + thread_y * kRows * cell_pitch + thread_x * kHalf;
-#pragma unroll 1
-    for (int row = 0; row < rows + kRows - 1; ++row, cells += cell_pitch) {
-      const Weight* weight = weights + row * mask_pitch;
+    const Weight* weight = weights;
+    const auto add_row = [&](Seen seen) {
       int k = 0;
+      if constexpr (Chunk != 0) {
 #pragma unroll 1
-      for (; k + Chunk + Rest <= mask.width; k += Chunk)
-        add_taps<Chunk, kAligned, A>(sum, cells + k, weight + k, mask_pitch, row, rows);
-      add_taps<Rest, kAligned, A>(sum, cells + k, weight + k, mask_pitch, row, rows);
+        for (; k + Chunk + Rest <= mask.width; k += Chunk)
+          add_taps<Chunk, kAligned, A>(sum, cells + k, weight + k, mask_pitch, seen);
+      }
+      add_taps<Rest, kAligned, A>(sum, cells + k, weight + k, mask_pitch, seen);
+      cells += cell_pitch;
+      weight += mask_pitch;
+    };
+    constexpr Seen kAll = {0, kRows - 1};
+    if (kNarrow && rows >= kRows) {
+      // Written out, the first and last rows of the window ask nothing.
+#pragma unroll
+      for (int row = 0; row < kRows - 1; ++row)
+        add_row({0, row});
+#pragma unroll 1
+      for (int row = kRows - 1; row < rows; ++row)
+        add_row(kAll);
+#pragma unroll
+      for (int row = 1; row < kRows; ++row)
+        add_row({row, kRows - 1});
+    } else {
+#pragma unroll 1
+      for (int row = 0; row < rows + kRows - 1; ++row) {
+        if (row >= kRows - 1 && row < rows)
+          add_row(kAll);
+        else
+          add_row({max(0, row - rows + 1), min(row, kRows - 1)});
+      }
     }
     __syncthreads();  // Slower warps still read what comes now to be overwritten.
     first += segment_rows;
@@ -333,37 +385,20 @@ __global__ void __launch_bounds__(kThreads, sizeof(typename A::Sum) == 4 ? kResi
 
 using CoarsenedKernel = void (*)(LaunchArguments, int);
 
-/// For 4-byte arithmetics one kernel for each way that the mask's width ends, so that no
-/// multiply-add is wasted: chunks of 8 and then 5 to 12 weights, or the whole of a narrow mask.
+/// For 4-byte arithmetics one kernel for each width up to 12 and for each way that a wider one
+/// ends, so that no multiply-add is wasted: chunks of 8 and then 5 to 12 weights.
 template <class A>
 CoarsenedKernel select_by_width(int mask_width) {
-  const int rest = mask_width < 5 ? mask_width : (mask_width - 5) % 8 + 5;
-  switch (rest) {
-    case 1:
-      return coarsened_kernel<8, 1, A>;
-    case 2:
-      return coarsened_kernel<8, 2, A>;
-    case 3:
-      return coarsened_kernel<8, 3, A>;
-    case 4:
-      return coarsened_kernel<8, 4, A>;
-    case 5:
-      return coarsened_kernel<8, 5, A>;
-    case 6:
-      return coarsened_kernel<8, 6, A>;
-    case 7:
-      return coarsened_kernel<8, 7, A>;
-    case 8:
-      return coarsened_kernel<8, 8, A>;
-    case 9:
-      return coarsened_kernel<8, 9, A>;
-    case 10:
-      return coarsened_kernel<8, 10, A>;
-    case 11:
-      return coarsened_kernel<8, 11, A>;
-    default:
-      return coarsened_kernel<8, 12, A>;
-  }
+  static constexpr CoarsenedKernel kNarrow[] = {
+      coarsened_kernel<0, 1, A>,  coarsened_kernel<0, 2, A>,  coarsened_kernel<0, 3, A>,
+      coarsened_kernel<0, 4, A>,  coarsened_kernel<0, 5, A>,  coarsened_kernel<0, 6, A>,
+      coarsened_kernel<0, 7, A>,  coarsened_kernel<0, 8, A>,  coarsened_kernel<0, 9, A>,
+      coarsened_kernel<0, 10, A>, coarsened_kernel<0, 11, A>, coarsened_kernel<0, 12, A>};
+  static constexpr CoarsenedKernel kWide[] = {
+      coarsened_kernel<8, 5, A>,  coarsened_kernel<8, 6, A>, coarsened_kernel<8, 7, A>,
+      coarsened_kernel<8, 8, A>,  coarsened_kernel<8, 9, A>, coarsened_kernel<8, 10, A>,
+      coarsened_kernel<8, 11, A>, coarsened_kernel<8, 12, A>};
+  return mask_width <= 12 ? kNarrow[mask_width - 1] : kWide[(mask_width - 5) % 8];
 }
 
 CoarsenedKernel select_kernel(const LaunchArguments& arguments) {

@@ -148,31 +148,48 @@ class TileLoader {
 
   static __device__ int thread() { return threadIdx.y * 32 + threadIdx.x; }
 
-  /// Quads of the tile's rows as one sequence, so that no thread idles in a narrow halo. The quads
-  /// of a row beside the span get copies of its outermost: that is cheaper than asking.
+  /// A warp a row for the first 32 quads; those of the halo beyond as one sequence, so that no
+  /// thread idles there.
   __device__ void load_quads(Cell* tile) const {
     constexpr int kQuads = sizeof(Stored) == 1 ? kBatch : (2 * kBatch + 2) / 3;
     const QuadDecoder<Cell, Stored> decoder(channel_, span_.misalignment);
-    const int row_quads = box_.pitch / 4, next_row = -row_quads;
-    const int count = (end_row_ - first_row_) * row_quads;
-    // Divides by multiplying: exact for products below 2^32, but not for a divisor of 1.
-    const unsigned reciprocal = 0xFFFFFFFFu / static_cast<unsigned>(row_quads) + 1;
-    Cell* to = tile + first_row_ * box_.pitch + 4 * thread();
+    const int row_quads = box_.pitch / 4;
+    const int rows = end_row_ - first_row_;
+    Cell* const first = tile + first_row_ * box_.pitch;
+    if (static_cast<int>(threadIdx.x) < row_quads) {
+      const unsigned byte = quad_byte(threadIdx.x);
+      Cell* to = first + static_cast<int>(threadIdx.y) * box_.pitch + 4 * threadIdx.x;
 #pragma unroll 1
-    for (int i = thread(); i < count; i += kQuads * kThreads, to += 4 * kQuads * kThreads) {
-      Quad<Stored> quad[kQuads];
+      for (int r = threadIdx.y; r < rows;
+           r += kQuads * kLines, to += kQuads * kLines * box_.pitch) {
+        Quad<Stored> quad[kQuads];
 #pragma unroll
-      for (int n = 0; n < kQuads; ++n) {
-        const int j = i + n * kThreads;
-        if (j >= count) continue;
-        const int r = static_cast<int>(__umulhi(static_cast<unsigned>(j), reciprocal));
-        const int q = min(max(j + r * next_row - span_.first / 4, 0), span_.quads - 1);
-        quad[n].load(rows_[r] + static_cast<unsigned>(q) * Quad<Stored>::kBytes);
+        for (int n = 0; n < kQuads; ++n)
+          if (r + n * kLines < rows) quad[n].load(rows_[r + n * kLines] + byte);
+#pragma unroll
+        for (int n = 0; n < kQuads; ++n)
+          if (r + n * kLines < rows) decoder.store(quad[n], to + n * kLines * box_.pitch);
       }
-#pragma unroll
-      for (int n = 0; n < kQuads; ++n)
-        if (i + n * kThreads < count) decoder.store(quad[n], to + 4 * n * kThreads);
     }
+    if (row_quads <= 32) return;
+    const unsigned more = static_cast<unsigned>(row_quads - 32);
+    // Divides by multiplying: exact for products below 2^32.
+    const unsigned reciprocal = 0xFFFFFFFFu / more + (more > 1 ? 1 : 0);
+#pragma unroll 1
+    for (int i = thread(); i < rows * static_cast<int>(more); i += kThreads) {
+      const int r = static_cast<int>(more > 1 ? __umulhi(static_cast<unsigned>(i), reciprocal) : i);
+      const int q = i - r * static_cast<int>(more) + 32;
+      Quad<Stored> quad;
+      quad.load(rows_[r] + quad_byte(q));
+      decoder.store(quad, first + r * box_.pitch + 4 * q);
+    }
+  }
+
+  /// Where the words of quad `q` of a row lie. Quads beside the span get copies of its outermost:
+  /// that is cheaper than asking.
+  __device__ unsigned quad_byte(int q) const {
+    return static_cast<unsigned>(min(max(q - span_.first / 4, 0), span_.quads - 1)) *
+           Quad<Stored>::kBytes;
   }
 
   /// The columns that load_quads() leaves: a warp a row.
