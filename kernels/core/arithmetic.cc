@@ -30,6 +30,11 @@ std::optional<Ratio> total_gain(const Mask& mask, double scale) {
   return s ? multiply(mask.gain, *s) : std::nullopt;
 }
 
+/// A row or a column whose weights are kept: one pass with the mask itself, the other with 1.
+bool one_dimensional(const Mask& mask) {
+  return mask.dense() && (mask.width == 1 || mask.height == 1);
+}
+
 bool is_power_of_two(std::int64_t v) {
   return v > 0 && (v & (v - 1)) == 0;
 }
@@ -81,7 +86,8 @@ bool real_serves(const Component& component, const Mask& mask, double scale, Pas
                  epilogue_error(max_code, kDoubleUlp) <=
              allowed;
     case Accumulator::kWide:
-      return passes == Passes::kDirect;
+      // Digits of factors do not multiply, but a one-dimensional mask needs no factors.
+      return passes == Passes::kDirect || one_dimensional(mask);
   }
   return false;
 }

@@ -68,7 +68,8 @@ double zone(const Mask& mask, double scale, int depth);
 
 /// The cheapest accumulator whose bound keeps the contract for every filtered component of
 /// `format`. `with_int32`: the backend has integer kernels. kUnsupported only for
-/// Passes::kRowColumn: the mask is not of rank 1, or its factors miss the zone.
+/// Passes::kRowColumn: the mask is not of rank 1, or its factors miss the zone. A one-dimensional
+/// mask needs none: there kWide stands for a single pass with the mask's own weights.
 Result<Accumulator> choose_accumulator(const FrameFormat& format, const Mask& mask, double scale,
                                        double bias, Passes passes, bool with_int32);
 

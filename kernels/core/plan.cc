@@ -52,7 +52,7 @@ std::string Plan::to_string() const {
   if (tile_width > 0)
     text += " tile " + std::to_string(tile_width) + "x" + std::to_string(tile_height);
   if (kernel == KernelKind::kSeparable && backend == BackendKind::kCuda)
-    text += fused ? " fused" : " two-pass";
+    text += passes() == Passes::kDirect ? " one-pass" : fused ? " fused" : " two-pass";
   text += std::string(" ") + accumulator_name(accumulator) + (rational ? " rational " : " real ");
   text += storage_name(storage);
   text += " (" + reason + ")";

@@ -72,8 +72,12 @@ struct Plan {
   MaskStorage storage = MaskStorage::kHostMemory;
   std::string reason;
 
+  /// separable makes two passes, but one over a one-dimensional mask in whole digits (kWide), where
+  /// the other would be a tap of 1.
   Passes passes() const {
-    return kernel == KernelKind::kSeparable ? Passes::kRowColumn : Passes::kDirect;
+    return kernel == KernelKind::kSeparable && accumulator != Accumulator::kWide
+               ? Passes::kRowColumn
+               : Passes::kDirect;
   }
 
   /// One line: "cuda coarsened 64x32 float32 rational constant-memory (5x5, chosen: ...)".

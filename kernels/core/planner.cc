@@ -73,7 +73,7 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
       plan.tile_height = kCoarsenedTileHeight;
       return {};
     case KernelKind::kSeparable: {
-      if (device.backend != BackendKind::kCuda) return {};
+      if (device.backend != BackendKind::kCuda || plan.passes() == Passes::kDirect) return {};
       const SeparableTile tile = separable_tile(mask, plan.accumulator, device.shared_bytes);
       plan.fused = tile.fused;
       plan.tile_width = tile.width;
@@ -110,7 +110,7 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
   plan.rational = is_rational(format, mask, options.scale);
 
   const std::size_t weights = static_cast<std::size_t>(
-      kernel == KernelKind::kSeparable ? mask.width + mask.height : mask.taps());
+      plan.passes() == Passes::kRowColumn ? mask.width + mask.height : mask.taps());
   const std::size_t bytes = weights * weight_bytes(plan.accumulator);
   if (kernel == KernelKind::kConstant && bytes > kConstantBankBytes)
     return unsupported("size: a mask of " + size_text(mask) + " takes " + std::to_string(bytes) +

@@ -101,11 +101,10 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
 Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask& mask,
                                           const Plan& plan, std::shared_ptr<const Device> device,
                                           std::atomic<std::uint64_t>* kernel_ns) {
-  const bool separable = plan.kernel == KernelKind::kSeparable;
   if (plan.backend != BackendKind::kCpu || !kernel_info(plan.kernel).on_cpu ||
       plan.accumulator == Accumulator::kInt32)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
-  if (separable ? !mask.rank1 || plan.accumulator == Accumulator::kWide : !mask.dense())
+  if (plan.passes() == Passes::kRowColumn ? !mask.rank1 : !mask.dense())
     return unsupported("the mask does not fit the plan " + plan.to_string());
 
   std::unique_ptr<CpuJob> job(new CpuJob());
@@ -121,7 +120,7 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
 
 void CpuJob::encode(const Mask& mask) {
   const Accumulator accumulator = plan_.accumulator;
-  if (plan_.kernel == KernelKind::kSeparable) {
+  if (plan_.passes() == Passes::kRowColumn) {
     const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
     const std::byte* column = factors.data() + mask.width * weight_bytes(accumulator);
     taps_ = MaskTaps(mask.width, 1, mask.anchor_x, 0, accumulator, factors.data());
@@ -181,7 +180,7 @@ void CpuJob::add_piece(const ComponentTask& task, bool filtered) {
   piece.strips = filtered ? divide_up(task.width, strip_width_) : 1;
   int least = kMinBandRows;
   // Each fused area makes height - 1 row sums more than it has rows.
-  if (filtered && plan_.kernel == KernelKind::kSeparable && !two_pass_)
+  if (filtered && plan_.passes() == Passes::kRowColumn && !two_pass_)
     least = std::min(std::max(least, 4 * mask_.height), divide_up(task.height, workers_));
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
   piece.band_rows = round_up(std::max({1, least, divide_up(task.height, wanted)}), kBlockRows);

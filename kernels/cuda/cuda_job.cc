@@ -170,7 +170,7 @@ Status CudaJob::reserve_planes() {
 }
 
 Status CudaJob::reserve_intermediate() {
-  if (plan_.kernel != KernelKind::kSeparable || plan_.fused) return {};
+  if (plan_.passes() != Passes::kRowColumn || plan_.fused) return {};
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups);
   std::size_t pitch = 0, rows = 0;

@@ -6,6 +6,8 @@
 // of the halo rows there, so nothing but the picture passes through global memory. Otherwise two
 // launches with a plane of row sums between them. Each thread slides a window of registers along
 // its axis and makes kRun adjacent outputs, so that one read serves kRun multiply-adds.
+//
+// A one-dimensional mask whose weights need whole digits (kWide) takes the one pass that it is.
 #include <type_traits>
 
 #include "kernels/cuda/bank.cuh"
@@ -176,13 +178,40 @@ __global__ void __launch_bounds__(kThreads)
     if (y + j < group.height) store_sum<A, Stored>(group, channel, x, y + j, sum[j]);
 }
 
+/// The only pass of a one-dimensional mask in whole digits: an output a thread, and of the two
+/// loops one makes a single step.
+template <class A, class Stored, class Storage>
+__global__ void __launch_bounds__(kThreads)
+    single_kernel(const __grid_constant__ LaunchArguments arguments) {
+  using Cell = typename A::Cell;
+  const GroupArguments& group = arguments.group;
+  const MaskArguments& mask = arguments.mask;
+  const ChannelArguments& channel = group.channel[blockIdx.z];
+  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int y = blockIdx.y;
+  if (x >= group.width) return;
+  if (!channel.filtered) {
+    copy_sample<Stored>(group, channel, x, y);
+    return;
+  }
+  const auto* weight = Storage::template weights<typename A::Weight>(mask);
+  typename A::Sum sum = {};
+  for (int i = 0; i < mask.height; ++i) {
+    const auto row = cell_row<Cell, Stored>(group, channel, y - mask.anchor_y + i);
+    for (int j = 0; j < mask.width; ++j)
+      A::mac(sum, *weight++, row.at(x - mask.anchor_x + j));
+  }
+  store_sum<A, Stored>(group, channel, x, y, sum);
+}
+
+/// Those that an arithmetic has: both passes, fused and apart, or the single one.
 struct Kernels {
-  Kernel fused;
-  Kernel row;
-  Kernel column;
+  Kernel fused = nullptr;
+  Kernel row = nullptr;
+  Kernel column = nullptr;
+  Kernel single = nullptr;
 };
 
-/// The planner never gives kWide to this kernel: a mask that needs it has no factors close enough.
 Kernels select_kernels(const LaunchArguments& arguments) {
   return select_types_and_storage(
       arguments, [](auto arithmetic, auto stored, auto storage) -> Kernels {
@@ -191,9 +220,9 @@ Kernels select_kernels(const LaunchArguments& arguments) {
         using Storage = decltype(storage);
         if constexpr (std::is_arithmetic_v<typename A::Sum>)
           return {fused_kernel<A, Stored, Storage>, row_kernel<A, Stored, Storage>,
-                  column_kernel<A, Stored, Storage>};
+                  column_kernel<A, Stored, Storage>, nullptr};
         else
-          return {};
+          return {nullptr, nullptr, nullptr, single_kernel<A, Stored, Storage>};
       });
 }
 
@@ -204,14 +233,14 @@ bool is_fused(const LaunchArguments& arguments) {
 std::size_t fused_bytes(const LaunchArguments& arguments) {
   const std::size_t rows =
       static_cast<std::size_t>(arguments.tile_height) + arguments.mask.height - 1;
-  // Sums have the size of weights in every arithmetic that comes here.
+  // Sums have the size of weights in every arithmetic with two passes.
   return rows * (odd(arguments.tile_width + arguments.mask.width - 1) * 4 +
                  odd(arguments.tile_width) * weight_bytes(arguments.accumulator));
 }
 
 cudaError_t load(const LaunchArguments& arguments) {
   const Kernels kernels = select_kernels(arguments);
-  if (kernels.fused == nullptr) return cudaErrorInvalidValue;
+  if (kernels.single != nullptr) return load_kernel(kernels.single, 0);
   if (is_fused(arguments)) return load_kernel(kernels.fused, fused_bytes(arguments));
   const cudaError_t error = load_kernel(kernels.row, 0);
   return error == cudaSuccess ? load_kernel(kernels.column, 0) : error;
@@ -220,11 +249,13 @@ cudaError_t load(const LaunchArguments& arguments) {
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.group;
   const Kernels kernels = select_kernels(arguments);
-  if (kernels.fused == nullptr) return cudaErrorInvalidValue;
   const auto with_channels = [&group](dim3 grid) {
     grid.z = static_cast<unsigned>(group.channels);
     return grid;
   };
+  if (kernels.single != nullptr)
+    return launch_kernel(kernels.single, with_channels(grid_of_tiles(group, kThreads, 1)),
+                         dim3(kThreads), 0, arguments, stream);
   if (is_fused(arguments)) {
     const dim3 grid = grid_of_tiles(group, arguments.tile_width, arguments.tile_height);
     return launch_kernel(kernels.fused, with_channels(grid), dim3(kThreads), fused_bytes(arguments),

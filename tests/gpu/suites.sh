@@ -18,6 +18,7 @@ suite_book() { "$here/tests/book_test"; }
 suite_instances() {
   "$here/tests/shared_symbol"
   "$here/tests/instances_test"
+  "$here/tests/element_instances" cuda 10000
 }
 
 # The element's tests, on CUDA.

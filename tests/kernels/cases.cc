@@ -163,6 +163,7 @@ void Builder::layouts() {
 void Builder::wide_weights() {
   const TestMaskPtr masks[] = {
       typed_mask("cancel-3x1", 3, 1, {1e38, 0.7351, -1e38}),
+      typed_mask("cancel-1x3", 1, 3, {1e38, 0.7351, -1e38}),
       typed_mask("cancel-3x3", 3, 3, {3e37, 0.1234567, -3e37, 1e20, 0.4, -1e20, 1e-9, 0.3, -1e-9}),
       typed_mask("cancel-5x1", 5, 1, {1e38, -1e38, 0.87654321, -1e19, 1e19}),
       typed_mask("mixed-5x5", 5, 5,

@@ -175,6 +175,19 @@ TEST(Planner, RefusalsNameTheGroundAndWhoServes) {
   EXPECT_EQ(plan.status().code(), Code::kUnsupported);
 }
 
+// Arithmetic is no ground to refuse: one pass of a one-dimensional mask is the mask itself.
+TEST(Planner, SeparableServesOneDimensionalMasksWhateverTheirWeights) {
+  const Options separable = forced(KernelKind::kSeparable);
+  EXPECT_EQ(plan_text("2x1: 1e38 -1e38", h100(), separable),
+            "cuda separable one-pass wide real constant-memory (2x1, as asked)");
+  EXPECT_EQ(plan_text("1x2: 1e38 -1e38", cpu(), separable),
+            "cpu separable wide real host-memory (1x2, as asked)");
+  for (const DeviceCapabilities& device : {h100(), cpu()})
+    EXPECT_NE(plan_text("1e38 -1e38; -1e38 1e38", device, separable)
+                  .find("rank: no column times a row is close enough"),
+              std::string::npos);
+}
+
 // The constant bank of 65,536 bytes holds 16,384 floats: 128 x 128.
 TEST(Planner, ConstantBankEdge) {
   const auto constant = [](const char* mask) {
