@@ -27,7 +27,7 @@ readonly demo_packages=(
   fonts-dejavu-core gstreamer1.0-libav gstreamer1.0-plugins-bad
 )
 readonly test_packages=(
-  "${demo_packages[@]}" libgtest-dev libbenchmark-dev python3-opencv
+  "${demo_packages[@]}" libgtest-dev libbenchmark-dev python3-opencv ffmpeg gir1.2-vips-8.0
 )
 
 say() { printf '%s\n' "bootstrap: $*"; }

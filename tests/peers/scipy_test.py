@@ -1,59 +1,70 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""scipy.ndimage.correlate as an oracle: in double, then rounded to nearest even and clamped.
+"""scipy.ndimage: rational masks with ties in all five borders, and its own filters with names.
 
 Integer weights over an integer divisor: every sum is exact in a double, and the division is rounded
-once, so the element has to give the same code everywhere, in all five borders.
+once, so the element has to give the same code everywhere, ties to even.
 """
 
-from element import FORMATS, Filter, Tally, mask_text, missing, random_picture
+import numpy
+from scipy import ndimage
 
-try:
-    import numpy
-    from scipy import ndimage
-except ImportError as error:
-    missing(error)
+import scipy_peer as scipy
+from cases import BORDERS, Tally, finish, rational_mask
+from element import Filter, mask_text
 
-BORDERS = {"replicate": "nearest", "zero": "constant", "reflect": "reflect", "mirror": "mirror",
-           "wrap": "wrap"}
+FORMATS = ["GRAY8", "GRAY16_LE", "RGB"]
 SIZES = [(1, 1), (2, 1), (1, 5), (7, 5), (33, 17), (64, 48), (127, 65)]
-MASKS = [(1, 1), (3, 3), (5, 5), (7, 7), (15, 15), (9, 1), (1, 9), (2, 2), (4, 3), (5, 9), (31, 31)]
+SHAPES = [(1, 1), (3, 3), (5, 5), (7, 7), (15, 15), (9, 1), (1, 9), (2, 2), (4, 3), (5, 9),
+          (31, 31)]
+
+# Our name, SciPy's filter of a plane in double, the bias that shows negative results.
+NAMED = [("box:3", lambda plane, mode: ndimage.uniform_filter(plane, 3, mode=mode), 0),
+         ("box:9,5", lambda plane, mode: ndimage.uniform_filter(plane, (5, 9), mode=mode), 0),
+         ("sobel-x", lambda plane, mode: ndimage.sobel(plane, axis=1, mode=mode), 0.5),
+         ("sobel-y", lambda plane, mode: ndimage.sobel(plane, axis=0, mode=mode), 0.5),
+         ("prewitt-x", lambda plane, mode: ndimage.prewitt(plane, axis=1, mode=mode), 0.5),
+         ("prewitt-y", lambda plane, mode: ndimage.prewitt(plane, axis=0, mode=mode), 0.5),
+         ("laplacian", lambda plane, mode: -ndimage.laplace(plane, mode=mode), 0.5)]
 
 
-def correlate(plane, weights, mode):
-    """As SciPy, but where its `reflect` goes wrong: 1.10 takes index -1 for -4n, a cell outside a
-    picture of n. NumPy's padding does the reflecting there."""
-    reach = max(weights.shape)
-    if mode != "reflect" or reach < 4 * min(plane.shape):
-        return ndimage.correlate(plane, weights, mode=mode, cval=0.0)
-    padded = ndimage.correlate(numpy.pad(plane, reach, mode="symmetric"), weights)
-    return padded[reach:-reach, reach:-reach]
+def compare_typed(random, tally, element, what, width, height):
+    layout = element.layout
+    for mask_width, mask_height in SHAPES:
+        weights, divisor = rational_mask(random, mask_width, mask_height)
+        text = mask_text(weights, divisor)
+        picture = layout.random_picture(random, width, height)
+        for border in BORDERS:
+            got = element.run(picture, mask=text, border=border)
+            for letter, codes in picture.items():
+                tally.compare(f"{what} {letter} {mask_width}x{mask_height} {border}", got[letter],
+                              scipy.filtered(codes, weights, divisor, border, layout.top))
 
 
-def oracle(picture, weights, divisor, mode, top):
-    planes = [correlate(picture[:, :, c].astype(numpy.float64), weights.astype(numpy.float64), mode)
-              for c in range(picture.shape[2])]
-    return numpy.clip(numpy.rint(numpy.stack(planes, axis=2) / divisor), 0, top)
+def compare_named(random, tally, element, what, width, height):
+    layout = element.layout
+    for name, oracle, bias in NAMED:
+        picture = layout.random_picture(random, width, height)
+        for border, mode in scipy.BORDERS.items():
+            got = element.run(picture, mask=name, border=border, bias=bias,
+                              normalize="sum" if name.startswith("box") else "none")
+            for letter, codes in picture.items():
+                values = oracle(codes.astype(numpy.float64), mode)
+                tally.compare(f"{what} {letter} {name} {border}", got[letter],
+                              scipy.rounded(numpy.rint(bias * layout.top) + values, layout.top))
 
 
 def main():
     random = numpy.random.default_rng(20240607)
     tally = Tally()
-    for name, (sample_type, _, _) in FORMATS.items():
-        top = numpy.iinfo(sample_type).max
+    for name in FORMATS:
         for width, height in SIZES:
+            what = f"{name} {width}x{height}"
             with Filter(name, width, height) as element:
-                for mask_width, mask_height in MASKS:
-                    weights = random.integers(-4, 9, (mask_height, mask_width), endpoint=True)
-                    # A gain near 1 keeps most codes from being clamped; an even divisor makes ties.
-                    divisor = 2 * max(1, int(weights.sum()) // 2)
-                    text = mask_text(weights, divisor)
-                    picture = random_picture(random, name, width, height)
-                    for border, mode in BORDERS.items():
-                        got = element.run(picture, mask=text, border=border)
-                        tally.compare(f"{name} {width}x{height} {mask_width}x{mask_height} {border}",
-                                      got, oracle(picture, weights, divisor, mode, top))
-    tally.finish("SciPy ndimage.correlate")
+                compare_typed(random, tally, element, what, width, height)
+                compare_named(random, tally, element, what, width, height)
+    tally.figure(f"rational and named masks, {scipy.VERSION} ndimage")
+    finish(tally)
 
 
 if __name__ == "__main__":
