@@ -92,6 +92,7 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->mask_ = mask;
     convolver->plan_ = std::move(plan.value());
     convolver->plan_.storage = job.value()->storage();
+    if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
     convolver->device_ = std::move(device);
     convolver->job_ = std::move(job.value());
     return convolver;
@@ -100,7 +101,9 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
 
 bool Convolver::serves(double scale, double bias) const {
   return accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,
-                            plan_.accumulator);
+                            plan_.accumulator) &&
+         (!plan_.weighted ||
+          weighted_sums_serve(format_, mask_, weight_totals_, scale, *plan_.weighted));
 }
 
 Status Convolver::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
@@ -109,6 +112,8 @@ Status Convolver::run(const FrameView& src, const FrameView& dst, const RunArgum
     if (Status status = check_view(format_, dst, "destination"); !status.ok()) return status;
     if (!same_size(src.format, dst.format))
       return invalid_argument("source and destination frame differ in size");
+    if (plan_.weighted && !alpha_covers(format_, src.format))
+      return invalid_argument("the frame's alpha does not cover its colour");
     if (!serves(arguments.scale, arguments.bias))
       return invalid_argument("scale " + std::to_string(arguments.scale) +
                               " is outside what the plan was proven for");

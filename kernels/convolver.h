@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/core/alpha_weighting.h"
 #include "kernels/core/backend.h"
 #include "kernels/core/border.h"
 #include "kernels/core/mask.h"
@@ -63,6 +64,7 @@ class Convolver {
   FrameFormat format_;
   Mask mask_;
   Plan plan_;
+  WeightTotals weight_totals_;  ///< Of mask_, if colour is weighted by alpha.
   std::shared_ptr<Device> device_;
   std::unique_ptr<Job> job_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "plugin/caps.h"
 
+#include <cstring>
 #include <initializer_list>
 #include <string>
 
@@ -34,6 +35,15 @@ GstStructure* raw_video(std::initializer_list<const char*> interlace_modes) {
   return structure;
 }
 
+/// GStreamer 1.22 takes the numbers of `colorimetry=9:9:9:9` as they come, also those that are no
+/// value of the enumeration; its functions treat them as this does.
+void settle_range(GstVideoInfo& info) {
+  int range = 0;
+  std::memcpy(&range, &info.colorimetry.range, sizeof range);
+  if (range != GST_VIDEO_COLOR_RANGE_0_255 && range != GST_VIDEO_COLOR_RANGE_16_235)
+    info.colorimetry.range = GST_VIDEO_COLOR_RANGE_UNKNOWN;
+}
+
 }  // namespace
 
 GstCaps* make_template_caps() {
@@ -64,6 +74,10 @@ convolve::Result<GstVideoInfo> parse_caps(const GstCaps* caps) {
     return convolve::unsupported(what + " is not supported: the format is none of the template's");
   if (GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_FIELDS)
     return convolve::unsupported("interlace-mode=fields is not supported");
+  if (GST_VIDEO_INFO_MULTIVIEW_MODE(&info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED)
+    return convolve::unsupported(
+        "multiview-mode=separated is not supported: a buffer must hold one picture");
+  settle_range(info);
   return info;
 }
 

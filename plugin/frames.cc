@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 
 namespace cudaconvolve {
@@ -27,7 +28,7 @@ Status bad_plane(int plane, const std::string& what) {
 
 Status measure_plane(int index, const PlaneFormat& plane, std::int64_t offset, std::int64_t stride,
                      std::int64_t buffer_size, PlaneExtent* extent) {
-  const std::int64_t pitch = stride < 0 ? -stride : stride;
+  const std::int64_t pitch = std::abs(stride);
   if (pitch < plane.row_bytes)
     return bad_plane(index, "has a stride of " + std::to_string(stride) + " bytes for rows of " +
                                 std::to_string(plane.row_bytes));
@@ -47,12 +48,40 @@ Status measure_plane(int index, const PlaneFormat& plane, std::int64_t offset, s
   return {};
 }
 
+/// True if a byte belongs to rows of both planes. Planes may lie side by side, each row of one next
+/// to a row of the other.
+bool share_bytes(const PlaneExtent& a, int a_row_bytes, const PlaneExtent& b, int b_row_bytes) {
+  if (a.end <= b.begin || b.end <= a.begin) return false;
+  const std::int64_t pitch = std::abs(a.stride);
+  if (pitch != std::abs(b.stride)) return true;
+  const std::int64_t from_a_to_b = ((b.first_row - a.first_row) % pitch + pitch) % pitch;
+  return from_a_to_b < a_row_bytes || pitch - from_a_to_b < b_row_bytes;
+}
+
+/// Planes of a picture that is written must each have their own bytes.
+Status check_apart(const FrameFormat& format, const PlaneExtent* extents) {
+  for (int b = 1; b < format.plane_count; ++b)
+    for (int a = 0; a < b; ++a)
+      if (share_bytes(extents[a], format.planes[a].row_bytes, extents[b],
+                      format.planes[b].row_bytes))
+        return convolve::invalid_argument("planes " + std::to_string(a) + " and " +
+                                          std::to_string(b) + " of the buffer share bytes");
+  return {};
+}
+
+/// GStreamer names only formats that it knows.
+std::string format_text(GstVideoFormat format) {
+  const gchar* name =
+      format == GST_VIDEO_FORMAT_UNKNOWN ? nullptr : gst_video_format_to_string(format);
+  return name != nullptr ? name : std::to_string(static_cast<int>(format));
+}
+
 /// `meta` may describe more than the caps do (decoders' coded sizes), never less or something else.
 Status check_meta(const GstVideoMeta& meta, const GstVideoInfo& info) {
   if (meta.format != GST_VIDEO_INFO_FORMAT(&info))
-    return convolve::invalid_argument(std::string("the buffer's GstVideoMeta says format ") +
-                                      gst_video_format_to_string(meta.format) + ", the caps say " +
-                                      gst_video_format_to_string(GST_VIDEO_INFO_FORMAT(&info)));
+    return convolve::invalid_argument("the buffer's GstVideoMeta says format " +
+                                      format_text(meta.format) + ", the caps say " +
+                                      format_text(GST_VIDEO_INFO_FORMAT(&info)));
   if (meta.n_planes != GST_VIDEO_INFO_N_PLANES(&info) ||
       meta.width < static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)) ||
       meta.height < static_cast<guint>(GST_VIDEO_INFO_FIELD_HEIGHT(&info)))
@@ -60,7 +89,8 @@ Status check_meta(const GstVideoMeta& meta, const GstVideoInfo& info) {
         "the buffer's GstVideoMeta says " + std::to_string(meta.width) + "x" +
         std::to_string(meta.height) + " in " + std::to_string(meta.n_planes) +
         " planes, the caps say " + std::to_string(GST_VIDEO_INFO_WIDTH(&info)) + "x" +
-        std::to_string(GST_VIDEO_INFO_HEIGHT(&info)));
+        std::to_string(GST_VIDEO_INFO_FIELD_HEIGHT(&info)) + " in " +
+        std::to_string(GST_VIDEO_INFO_N_PLANES(&info)));
   return {};
 }
 
@@ -112,6 +142,8 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
     if (!place(buffer, extents[p], &placements[p])) return bad_plane(p, "lies outside its memory");
     whole_planes = whole_planes && placements[p].block_count == 1;
   }
+  if ((flags & GST_MAP_WRITE) != 0)
+    if (Status status = check_apart(format, extents); !status.ok()) return status;
 
   buffer_ = buffer;
   view_.format = format;

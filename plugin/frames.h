@@ -20,8 +20,8 @@ class MappedFrame {
   /// Maps `buffer`, which must outlive this, once. Offsets and strides come from its GstVideoMeta
   /// if it has one, else from `info`; sizes always from `format`, which is what the caps say.
   /// Negative strides are served. kInvalidArgument if the meta describes another format or a
-  /// smaller picture, or if any row of a plane lies outside the memory; kDeviceError if mapping
-  /// fails.
+  /// smaller picture, if any row of a plane lies outside the memory, or if planes that are to be
+  /// written share bytes; kDeviceError if mapping fails.
   convolve::Status map(GstBuffer* buffer, const GstVideoInfo& info,
                        const convolve::FrameFormat& format, GstMapFlags flags);
 

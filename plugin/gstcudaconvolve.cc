@@ -368,4 +368,6 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
 static void gst_cuda_convolve_init(GstCudaConvolve* self) {
   self->parts = new Parts(GST_ELEMENT(self));
   gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
+  // A picture that fills a gap does so when filtered, too: its flag stays.
+  gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
 }

@@ -117,6 +117,12 @@ void install_properties(GObjectClass* object_class) {
   install(kPropChannels,
           g_param_spec_flags("channels", "Channels", "What is filtered; the rest is copied",
                              channels_get_type(), defaults.channels, kAnyTime));
+  install(
+      kPropAlphaMode,
+      g_param_spec_enum("alpha-mode", "Alpha mode",
+                        "How colour is filtered in formats that have alpha; frames hold "
+                        "straight, not premultiplied, colour in and out",
+                        alpha_mode_get_type(), static_cast<gint>(defaults.alpha_mode), kAnyTime));
   install(kPropKernel,
           g_param_spec_enum("kernel", "Kernel",
                             "CUDA or CPU kernel that filters; an error if it cannot serve",
@@ -168,6 +174,8 @@ Result<Edit> parse_property(guint id, const GValue* value) {
       const unsigned channels = g_value_get_flags(value);
       return Edit{[channels](Settings& settings) { settings.channels = channels; }, true};
     }
+    case kPropAlphaMode:
+      return enum_edit(value, &Settings::alpha_mode, true);
     case kPropKernel:
       return enum_edit(value, &Settings::kernel, true);
     case kPropTileWidth:
@@ -223,6 +231,9 @@ void read_property(const Settings& settings, guint id, GValue* value) {
       break;
     case kPropChannels:
       g_value_set_flags(value, settings.channels);
+      break;
+    case kPropAlphaMode:
+      g_value_set_enum(value, static_cast<gint>(settings.alpha_mode));
       break;
     case kPropKernel:
       g_value_set_enum(value, static_cast<gint>(settings.kernel));

@@ -30,6 +30,7 @@ enum PropertyId : guint {
   kPropBias,
   kPropBorder,
   kPropChannels,
+  kPropAlphaMode,
   kPropKernel,
   kPropTileWidth,
   kPropBackend,
@@ -49,6 +50,7 @@ struct Settings {
   double bias = 0;
   convolve::Border border = convolve::Border::kReplicate;
   unsigned channels = kLuma | kChroma;
+  convolve::AlphaMode alpha_mode = convolve::AlphaMode::kStraight;
   convolve::KernelKind kernel = convolve::KernelKind::kAuto;
   int tile_width = 0;
 

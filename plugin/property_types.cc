@@ -7,6 +7,7 @@
 namespace cudaconvolve {
 namespace {
 
+using convolve::AlphaMode;
 using convolve::Border;
 using convolve::kKernelCount;
 using convolve::kKernels;
@@ -78,6 +79,16 @@ GType channels_get_type() {
     gst_type_mark_as_plugin_api(registered, static_cast<GstPluginAPIFlags>(0));
     return registered;
   }();
+  return type;
+}
+
+GType alpha_mode_get_type() {
+  static const GEnumValue values[] = {
+      {value_of(AlphaMode::kStraight), "every component for itself", "straight"},
+      {value_of(AlphaMode::kPremultiplied),
+       "weighted by alpha: transparent pixels give no colour, and no dark halo", "premultiplied"},
+      {0, nullptr, nullptr}};
+  static const GType type = make_enum("GstCudaConvolveAlphaMode", values);
   return type;
 }
 

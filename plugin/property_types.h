@@ -11,6 +11,7 @@ GType operation_get_type();
 GType normalize_get_type();
 GType border_get_type();
 GType channels_get_type();
+GType alpha_mode_get_type();
 GType kernel_get_type();
 GType backend_get_type();
 

@@ -167,6 +167,7 @@ Result<std::unique_ptr<Session::Active>> Session::plan_on(BackendKind backend, c
   options.tile_width = settings.tile_width;
   options.scale = settings.scale;
   options.bias = settings.bias;
+  options.alpha_mode = settings.alpha_mode;
   auto convolver = Convolver::create(active->format, mask, options, active->device);
   if (!convolver.ok()) return convolver.status();
   active->convolver = std::move(convolver.value());

@@ -22,14 +22,6 @@ constexpr double kDoubleUlp = 1.0 / (2 * kTwo52);
 /// far away, whatever the zone.
 constexpr double kLargestError = 0.25;
 
-/// The whole factor from integers to codes, or nothing if scale or the product is no ratio.
-std::optional<Ratio> total_gain(const Mask& mask, double scale) {
-  if (!mask.rational) return std::nullopt;
-  if (mask.integer_magnitude == 0) return Ratio{0, 1};
-  const std::optional<Ratio> s = ratio_of(scale);
-  return s ? multiply(mask.gain, *s) : std::nullopt;
-}
-
 /// A row or a column whose weights are kept: one pass with the mask itself, the other with 1.
 bool one_dimensional(const Mask& mask) {
   return mask.dense() && (mask.width == 1 || mask.height == 1);
@@ -214,6 +206,13 @@ int wide_exponent(const Mask& mask) {
   int e = 0;
   std::frexp(mask.max_weight, &e);
   return kWideLimbs * kWideLimbBits - 1 - e;
+}
+
+std::optional<Ratio> total_gain(const Mask& mask, double scale) {
+  if (!mask.rational) return std::nullopt;
+  if (mask.integer_magnitude == 0) return Ratio{0, 1};
+  const std::optional<Ratio> s = ratio_of(scale);
+  return s ? multiply(mask.gain, *s) : std::nullopt;
 }
 
 bool is_rational(const Mask& mask, double scale, int max_code) {

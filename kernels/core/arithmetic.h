@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/core/epilogue.h"
@@ -52,6 +53,10 @@ CONVOLVE_HD inline double wide_value(WideSum sum) {
             static_cast<double>(sum.limb[l]);
   return value;
 }
+
+/// The whole factor from the mask's integers to codes, or nothing if scale or the product is no
+/// ratio.
+std::optional<Ratio> total_gain(const Mask& mask, double scale);
 
 /// How weights are added up: one pass over all taps, or a row pass and a column pass.
 enum class Passes : int { kDirect, kRowColumn };

@@ -47,23 +47,17 @@ CONVOLVE_HD inline Real clamp_to(Real v, Real low, Real high) {
   return v < low ? low : (v > high ? high : v);
 }
 
-#ifdef __CUDACC__
-/// `v` rounded to the nearest integer, ties to even, in the low 22 bits; |v| < 2^21. Adding 1.5 x
-/// 2^23 leaves it there: one addition at full rate, where the conversion instructions run at a
-/// quarter or an eighth of it.
-__device__ inline int round_to_low_bits(float v) {
-  return __float_as_int(__fadd_rn(v, 12582912.0f));
-}
-#endif
-
 /// `v` rounded to the nearest integer, ties to even; |v| < 2^22.
 template <class Real>
 CONVOLVE_HD inline int round_to_even(Real v) {
 #ifdef __CUDA_ARCH__
-  if constexpr (sizeof(Real) == 4)
-    return round_to_low_bits(v) - 0x4B400000;
-  else
+  if constexpr (sizeof(Real) == 4) {
+    // Adding 1.5 x 2^23 leaves the rounded integer in the low bits: one addition at full rate,
+    // where the conversion instructions run at a quarter or an eighth of it.
+    return __float_as_int(__fadd_rn(v, 12582912.0f)) - 0x4B400000;
+  } else {
     return __double2int_rn(v);
+  }
 #else
   return static_cast<int>(std::nearbyint(v));
 #endif
@@ -74,13 +68,6 @@ template <class Real>
 CONVOLVE_HD inline int finish_linear(Real s, const EpilogueOf<Real>& e, int max_code) {
   return round_to_even(clamp_to(e.base + e.scale * s, Real(0), static_cast<Real>(max_code)));
 }
-
-#ifdef __CUDACC__
-/// The same in the low 16 bits, whatever lies above: for codes that are packed at once.
-__device__ inline int finish_linear_low_bits(float s, const EpilogueOf<float>& e, int max_code) {
-  return round_to_low_bits(clamp_to(e.base + e.scale * s, 0.0f, static_cast<float>(max_code)));
-}
-#endif
 
 /// The code for the sum `s`: 0 .. max_code.
 template <class Real>

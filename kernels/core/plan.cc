@@ -55,6 +55,10 @@ std::string Plan::to_string() const {
     text += passes() == Passes::kDirect ? " one-pass" : fused ? " fused" : " two-pass";
   text += std::string(" ") + accumulator_name(accumulator) + (rational ? " rational " : " real ");
   text += storage_name(storage);
+  if (weighted) {
+    text += std::string(", colour alpha-weighted ") + accumulator_name(weighted->accumulator);
+    text += weighted->passes == Passes::kRowColumn ? " two-pass" : " one-pass";
+  }
   text += " (" + reason + ")";
   return text;
 }
@@ -62,7 +66,8 @@ std::string Plan::to_string() const {
 bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.kernel == b.kernel && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.fused == b.fused && a.rational == b.rational &&
-         a.accumulator == b.accumulator && a.storage == b.storage && a.reason == b.reason;
+         a.accumulator == b.accumulator && a.storage == b.storage && a.weighted == b.weighted &&
+         a.reason == b.reason;
 }
 
 }  // namespace convolve

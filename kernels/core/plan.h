@@ -4,13 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "kernels/core/alpha_weighting.h"
 #include "kernels/core/arithmetic.h"
 #include "kernels/core/border.h"
 #include "kernels/core/mask.h"
 #include "kernels/core/status.h"
 #include "kernels/core/view.h"
+#include "kernels/core/weighted_arithmetic.h"
 
 namespace convolve {
 
@@ -50,6 +53,7 @@ struct Options {
   int tile_width = 0;  ///< 0 = chosen; 8, 16, 32 or 64.
   double scale = 1;    ///< -1024 .. 1024
   double bias = 0;     ///< -1 .. 1 of the nominal range
+  AlphaMode alpha_mode = AlphaMode::kStraight;
 };
 
 /// What the planner needs to know of a device.
@@ -70,6 +74,9 @@ struct Plan {
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
   MaskStorage storage = MaskStorage::kHostMemory;
+  /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
+  /// for the other components.
+  std::optional<WeightedSums> weighted;
   std::string reason;
 
   /// separable makes two passes, but one over a one-dimensional mask in whole digits (kWide), where
@@ -109,8 +116,8 @@ struct SeparableTile {
 };
 SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::size_t shared_bytes);
 
-/// Chooses. Pure. Errors are kUnsupported with the reason (size, memory, rank or device) and the
-/// kernels that would serve.
+/// Chooses. Pure. Errors are kUnsupported with the reason (size, memory, rank, device or alpha) and
+/// the kernels that would serve.
 Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
                        const DeviceCapabilities& device);
 

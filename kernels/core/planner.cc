@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The choice of a kernel: a pure function, so that its table is a test.
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "kernels/core/plan.h"
@@ -88,8 +89,12 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
   return {};
 }
 
+bool weights_by_alpha(const FrameFormat& format, const Options& options) {
+  return options.alpha_mode == AlphaMode::kPremultiplied && has_weighted(format);
+}
+
 /// Everything but the reason for `kernel`, or why it cannot serve: "size: ...", "memory: ...",
-/// "rank: ..." or "device: ...".
+/// "rank: ...", "device: ..." or "alpha: ...".
 Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& mask,
                       const Options& options, const DeviceCapabilities& device) {
   const KernelInfo& info = kernel_info(kernel);
@@ -97,6 +102,14 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
   if (!(cuda ? info.on_cuda : info.on_cpu))
     return unsupported(std::string("device: the ") + (cuda ? "cuda" : "cpu") +
                        " backend does not have it");
+  if (weights_by_alpha(format, options) && !alpha_fits(format))
+    return unsupported("alpha: its samples are not as wide as those of colour");
+  // Weighted colour has a kernel of its own. Who asks for another one by name would not get it.
+  if (weights_by_alpha(format, options) && options.kernel != KernelKind::kAuto &&
+      kernel != KernelKind::kBasic)
+    return unsupported(
+        "alpha: it cannot weight colour by alpha as alpha-mode=premultiplied asks, which "
+        "kernel=auto can");
   Plan plan;
   plan.backend = device.backend;
   plan.kernel = kernel;
@@ -151,25 +164,28 @@ bool two_passes_pay(const Mask& mask, BackendKind backend) {
   return backend == BackendKind::kCuda ? direct > 75 + 2.5 * passes : direct > 2 * passes;
 }
 
+/// The sums of weighted colour, if there is any.
+std::optional<WeightedSums> plan_weighting(const FrameFormat& format, const Mask& mask,
+                                           const Options& options, const Plan& plan) {
+  if (!weights_by_alpha(format, options)) return std::nullopt;
+  WeightedSums sums;
+  sums.rational = plan.rational;
+  const bool two_passes = options.kernel != KernelKind::kBasic && factors_serve(mask) &&
+                          two_passes_pay(mask, plan.backend);
+  sums.passes = two_passes ? Passes::kRowColumn : Passes::kDirect;
+  sums.accumulator = choose_weighted_accumulator(format, mask, weight_totals(mask), options.scale,
+                                                 sums.rational, sums.passes);
+  return sums;
+}
+
 std::string taps_text(const Mask& mask) {
   return std::to_string(mask.width + mask.height) + " taps instead of " +
          std::to_string(mask.taps());
 }
 
-}  // namespace
-
-SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::size_t shared_bytes) {
-  // The tile of input rows with halo, and the row sums of the same rows; pitches are made odd.
-  constexpr int kWidth = 64;
-  constexpr int kHeight = 32;
-  const std::size_t rows = static_cast<std::size_t>(kHeight) + mask.height - 1;
-  const std::size_t bytes =
-      rows * (kWidth + mask.width) * kCellBytes + rows * (kWidth + 1) * weight_bytes(accumulator);
-  return {kWidth, kHeight, bytes <= shared_bytes, bytes};
-}
-
-Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
-                       const DeviceCapabilities& device) {
+/// The kernel of what is not weighted by alpha.
+Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Options& options,
+                           const DeviceCapabilities& device) {
   const int tile = options.tile_width;
   if (tile != 0 && tile != 8 && tile != 16 && tile != 32 && tile != 64)
     return invalid_argument("tile-width " + std::to_string(tile) + " is not 0, 8, 16, 32 or 64");
@@ -199,6 +215,25 @@ Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Option
     return plan;
   }
   return unsupported("no kernel can serve this mask: " + plan.status().message());
+}
+
+}  // namespace
+
+SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::size_t shared_bytes) {
+  // The tile of input rows with halo, and the row sums of the same rows; pitches are made odd.
+  constexpr int kWidth = 64;
+  constexpr int kHeight = 32;
+  const std::size_t rows = static_cast<std::size_t>(kHeight) + mask.height - 1;
+  const std::size_t bytes =
+      rows * (kWidth + mask.width) * kCellBytes + rows * (kWidth + 1) * weight_bytes(accumulator);
+  return {kWidth, kHeight, bytes <= shared_bytes, bytes};
+}
+
+Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
+                       const DeviceCapabilities& device) {
+  Result<Plan> plan = choose_kernel(format, mask, options, device);
+  if (plan.ok()) plan.value().weighted = plan_weighting(format, mask, options, plan.value());
+  return plan;
 }
 
 }  // namespace convolve

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Samples in memory and codes in arithmetic: the byte order, the shift, and nothing else.
+// Samples in memory and codes in arithmetic: byte order, shift and depth, and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,15 @@ namespace convolve {
 
 /// How a component stores its codes, for the type of sample `std::uint8_t` or `std::uint16_t`.
 struct SampleLayout {
-  int shift = 0;
-  bool swap = false;  ///< Two-byte samples in the other byte order than the machine's.
+  int shift = 0;          ///< Unused low bits below the code.
+  bool swap = false;      ///< Two-byte samples in the other byte order than the machine's.
+  int max_code = 0xFFFF;  ///< 2^depth - 1: the code's bits, counted from `shift` on.
 };
 
+// Bits outside the depth do not count when read, whatever a producer left there.
+
 CONVOLVE_HD constexpr int decode_sample(std::uint8_t stored, SampleLayout layout) {
-  return stored >> layout.shift;
+  return stored >> layout.shift & layout.max_code;
 }
 
 CONVOLVE_HD constexpr std::uint16_t swap_bytes(std::uint16_t v) {
@@ -23,10 +26,10 @@ CONVOLVE_HD constexpr std::uint16_t swap_bytes(std::uint16_t v) {
 }
 
 CONVOLVE_HD constexpr int decode_sample(std::uint16_t stored, SampleLayout layout) {
-  return (layout.swap ? swap_bytes(stored) : stored) >> layout.shift;
+  return (layout.swap ? swap_bytes(stored) : stored) >> layout.shift & layout.max_code;
 }
 
-/// The stored form of `code`; bits outside the depth become zero.
+/// The stored form of `code`, 0 .. max_code; bits outside the depth become zero.
 template <class Stored>
 CONVOLVE_HD constexpr Stored encode_sample(int code, SampleLayout layout) {
   const Stored stored = static_cast<Stored>(code << layout.shift);

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/sample.h"
+
 namespace convolve {
 
 enum class Role : std::uint8_t { kLuma, kChroma, kColour, kAlpha, kPadding };
@@ -24,6 +26,9 @@ struct Component {
   int range = 255;       ///< `n` of the arithmetic: nominal range in codes, which `bias` scales.
 
   int max_code() const { return (1 << depth) - 1; }
+
+  /// Filtered colour of any kind: what alpha_weighting.h may weight by alpha.
+  bool weightable() const { return filtered && role != Role::kAlpha && role != Role::kPadding; }
 };
 
 inline constexpr int kMaxComponents = 4;
@@ -38,6 +43,13 @@ struct PlaneFormat {
   int component_count = 0;
   Component components[kMaxComponents];
 };
+
+/// How the samples of `component`, which is one of `plane`, lie in memory.
+inline SampleLayout sample_layout(const PlaneFormat& plane, const Component& component) {
+  constexpr bool kMachineBigEndian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+  return {component.shift, plane.sample_bytes == 2 && plane.big_endian != kMachineBigEndian,
+          component.max_code()};
+}
 
 struct FrameFormat {
   int plane_count = 0;
@@ -65,21 +77,25 @@ struct ComponentGroup {
   int step = 0;
   int component[kMaxComponents] = {};  ///< Indices into PlaneFormat::components.
   bool any_filtered = false;
+  bool weighted = false;  ///< Its components are weighted by alpha.
 };
 
 inline constexpr int kMaxGroups = kMaxPlanes * kMaxComponents;
 
-/// Splits `format` into component groups in plane order; returns how many were written.
-inline int component_groups(const FrameFormat& format, ComponentGroup (&groups)[kMaxGroups]) {
+/// Splits `format` into component groups in plane order; returns how many were written. With
+/// `weighting`, weightable components are apart from the others.
+inline int component_groups(const FrameFormat& format, ComponentGroup (&groups)[kMaxGroups],
+                            bool weighting = false) {
   int count = 0;
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     const int first = count;
     for (int c = 0; c < plane.component_count; ++c) {
       const Component& component = plane.components[c];
+      const bool weighted = weighting && component.weightable();
       int g = first;
       while (g < count && (groups[g].step != component.step || groups[g].width != component.width ||
-                           groups[g].height != component.height))
+                           groups[g].height != component.height || groups[g].weighted != weighted))
         ++g;
       if (g == count) {
         groups[count] = ComponentGroup{};
@@ -87,6 +103,7 @@ inline int component_groups(const FrameFormat& format, ComponentGroup (&groups)[
         groups[count].width = component.width;
         groups[count].height = component.height;
         groups[count].step = component.step;
+        groups[count].weighted = weighted;
         ++count;
       }
       groups[g].component[groups[g].count++] = c;

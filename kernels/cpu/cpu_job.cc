@@ -25,8 +25,6 @@ constexpr int kAreasPerWorker = 4;
 /// Least rows of an area: below, converting its halo costs as much as filtering it.
 constexpr int kMinBandRows = 16;
 
-constexpr bool kMachineBigEndian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-
 int divide_up(int a, int b) {
   return (a + b - 1) / b;
 }
@@ -42,18 +40,19 @@ int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes) {
   return round_up(divide_up(width, divide_up(width, widest)), kStripStep);
 }
 
-/// Rows and columns of the largest filtered component.
+/// Rows and columns of the largest component that `which` holds of.
 struct Extent {
   int width = 1;
   int height = 1;
 };
 
-Extent largest_component(const FrameFormat& format) {
+template <class Which>
+Extent largest_component(const FrameFormat& format, Which&& which) {
   Extent largest;
   for (int p = 0; p < format.plane_count; ++p)
     for (int c = 0; c < format.planes[p].component_count; ++c) {
       const Component& component = format.planes[p].components[c];
-      if (!component.filtered) continue;
+      if (!which(component)) continue;
       largest.width = std::max(largest.width, component.width);
       largest.height = std::max(largest.height, component.height);
     }
@@ -76,10 +75,20 @@ ComponentTask make_task(const PlaneFormat& plane, const Component& component,
     task.channels = component.step / plane.sample_bytes;
     task.channel = component.offset / plane.sample_bytes % task.channels;
   }
-  task.layout.shift = component.shift;
-  task.layout.swap = plane.sample_bytes == 2 && plane.big_endian != kMachineBigEndian;
+  task.layout = sample_layout(plane, component);
   task.black = component.black;
   return task;
+}
+
+/// `alpha`, made for the whole alpha plane, as it lies below a component `shift` coarser.
+ComponentTask on_grid_of(const ComponentTask& component, ComponentTask alpha, GridShift shift) {
+  alpha.src_pitch *= 1 << shift.y;
+  alpha.step *= 1 << shift.x;
+  alpha.channels *= 1 << shift.x;
+  alpha.width = component.width;
+  alpha.height = component.height;
+  alpha.border = component.border;
+  return alpha;
 }
 
 /// Differences in size between the frames would be reads outside one of them.
@@ -133,7 +142,11 @@ void CpuJob::encode(const Mask& mask) {
 }
 
 Status CpuJob::allocate(const FrameFormat& format) {
-  const Extent extent = largest_component(format);
+  if (plan_.weighted) {
+    if (Status status = allocate_weighted(format); !status.ok()) return status;
+  }
+  const Extent extent =
+      largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
   const int halo = taps_.width() - 1;
   const int block_lines = mask_.height + kBlockRows - 1;
   WorkspaceShape shape;
@@ -172,32 +185,55 @@ Status CpuJob::allocate(const FrameFormat& format) {
   return {};
 }
 
-void CpuJob::add_piece(const ComponentTask& task, bool filtered) {
-  if (task.width <= 0 || task.height <= 0) return;
+Status CpuJob::allocate_weighted(const FrameFormat& format) {
+  const Extent extent =
+      largest_component(format, [](const Component& c) { return c.weightable(); });
+  Result<AlphaWeighted> weighted =
+      AlphaWeighted::make(mask_, *plan_.weighted, extent.width, workers_);
+  if (!weighted.ok()) return weighted.status();
+  weighted_ = std::move(weighted.value());
+  alpha_place_ = find_alpha(format).value_or(AlphaPlace{});
+  const Component& alpha = format.planes[alpha_place_.plane].components[alpha_place_.component];
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c)
+      shifts_[p][c] = grid_shift(format.planes[p].components[c], alpha);
+  return {};
+}
+
+CpuJob::Work CpuJob::work_of(const Component& component) const {
+  if (plan_.weighted && component.weightable()) return Work::kWeight;
+  return component.filtered ? Work::kFilter : Work::kCopy;
+}
+
+void CpuJob::add_piece(const WeightedTask& task, Work work) {
+  const int width = task.colour.width;
+  const int height = task.colour.height;
+  if (width <= 0 || height <= 0) return;
   Piece& piece = pieces_[piece_count_++];
   piece.task = task;
-  piece.filtered = filtered;
-  piece.strips = filtered ? divide_up(task.width, strip_width_) : 1;
+  piece.work = work;
+  piece.strip_width = work == Work::kCopy     ? width
+                      : work == Work::kWeight ? weighted_->strip_width()
+                                              : strip_width_;
+  piece.strips = divide_up(width, piece.strip_width);
   int least = kMinBandRows;
   // Each fused area makes height - 1 row sums more than it has rows.
-  if (filtered && plan_.passes() == Passes::kRowColumn && !two_pass_)
-    least = std::min(std::max(least, 4 * mask_.height), divide_up(task.height, workers_));
+  if (work == Work::kFilter && plan_.passes() == Passes::kRowColumn && !two_pass_)
+    least = std::min(std::max(least, 4 * mask_.height), divide_up(height, workers_));
+  if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
-  piece.band_rows = round_up(std::max({1, least, divide_up(task.height, wanted)}), kBlockRows);
-  piece.bands = divide_up(task.height, piece.band_rows);
+  piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
+  piece.bands = divide_up(height, piece.band_rows);
 }
 
 void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
                        const RunArguments& arguments) {
   const PlaneFormat& plane = src.format.planes[p];
-  const auto add = [&](const PlaneFormat& layout, const Component& component) {
+  const auto make = [&](int in, const PlaneFormat& layout, const Component& component) {
     ComponentTask task =
-        make_task(layout, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
+        make_task(layout, component, src.data[in], src.pitch[in], dst.data[in], dst.pitch[in]);
     task.border = arguments.border;
-    if (component.filtered)
-      task.epilogue = make_epilogue(component, mask_, arguments.scale, arguments.bias,
-                                    plan_.rational, plan_.accumulator);
-    add_piece(task, component.filtered);
+    return task;
   };
 
   const Component* end = plane.components + plane.component_count;
@@ -208,10 +244,28 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     row.filtered = false;
     row.width = plane.row_bytes;
     row.height = plane.rows;
-    add(bytes, row);
+    add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
-  std::for_each(plane.components, end, [&](const Component& c) { add(plane, c); });
+  for (int c = 0; c < plane.component_count; ++c) {
+    const Component& component = plane.components[c];
+    const Work work = work_of(component);
+    WeightedTask task;
+    task.colour = make(p, plane, component);
+    if (work == Work::kFilter)
+      task.colour.epilogue = make_epilogue(component, mask_, arguments.scale, arguments.bias,
+                                           plan_.rational, plan_.accumulator);
+    if (work == Work::kWeight) {
+      const PlaneFormat& alpha_plane = src.format.planes[alpha_place_.plane];
+      const Component& alpha = alpha_plane.components[alpha_place_.component];
+      task.alpha =
+          on_grid_of(task.colour, make(alpha_place_.plane, alpha_plane, alpha), shifts_[p][c]);
+      task.epilogue =
+          make_weighted_epilogue(component, alpha.max_code(), mask_, weighted_->totals(),
+                                 arguments.scale, arguments.bias, *plan_.weighted);
+    }
+    add_piece(task, work);
+  }
 }
 
 Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
@@ -225,7 +279,7 @@ Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArgument
   if (two_pass_) {
     // One component after the other: they share the plane of row sums.
     for (int i = 0; i < piece_count_; ++i) {
-      if (!pieces_[i].filtered) {
+      if (pieces_[i].work != Work::kFilter) {
         run_pieces(i, i + 1, Stage::kWhole);
         continue;
       }
@@ -254,21 +308,21 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
 }
 
 void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
-  const ComponentTask& task = piece.task;
+  const ComponentTask& task = piece.task.colour;
   Area area;
   area.y = index / piece.strips * piece.band_rows;
   area.height = std::min(piece.band_rows, task.height - area.y);
-  if (!piece.filtered) {
-    area.width = task.width;
-    copy_area(task, area);
-    return;
+  area.x = index % piece.strips * piece.strip_width;
+  area.width = std::min(piece.strip_width, task.width - area.x);
+  switch (piece.work) {
+    case Work::kCopy:
+      return copy_area(task, area);
+    case Work::kWeight:
+      return weighted_->filter(piece.task, area, worker);
+    case Work::kFilter:
+      break;
   }
-  area.x = index % piece.strips * strip_width_;
-  area.width = std::min(strip_width_, task.width - area.x);
-  if (!vector_) {
-    filter_basic(task, taps_, area);
-    return;
-  }
+  if (!vector_) return filter_basic(task, taps_, area);
   const Workspace& workspace = workspaces_[worker];
   if (plan_.kernel == KernelKind::kCoarsened)
     filter_coarsened(task, taps_, area, workspace);

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "kernels/core/backend.h"
+#include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
@@ -32,10 +34,14 @@ class CpuJob final : public Job {
   /// What one call of the pool works on.
   enum class Stage { kWhole, kRowPass, kColumnPass };
 
+  /// What becomes of a component.
+  enum class Work { kCopy, kFilter, kWeight };
+
   /// One component, or an unfiltered plane, and the areas it is split into.
   struct Piece {
-    ComponentTask task;
-    bool filtered = false;
+    WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
+    Work work = Work::kCopy;
+    int strip_width = 0;
     int strips = 0;
     int bands = 0;
     int band_rows = 0;
@@ -49,7 +55,9 @@ class CpuJob final : public Job {
 
   void encode(const Mask& mask);
   Status allocate(const FrameFormat& format);
-  void add_piece(const ComponentTask& task, bool filtered);
+  Status allocate_weighted(const FrameFormat& format);
+  Work work_of(const Component& component) const;
+  void add_piece(const WeightedTask& task, Work work);
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);
@@ -70,6 +78,11 @@ class CpuJob final : public Job {
   Lines plane_;
   Piece pieces_[kMaxPieces];
   int piece_count_ = 0;
+
+  /// Where colour is weighted by alpha: what does it, and the grids of the planned format.
+  std::optional<AlphaWeighted> weighted_;
+  AlphaPlace alpha_place_;
+  GridShift shifts_[kMaxPlanes][kMaxComponents];
 };
 
 }  // namespace convolve

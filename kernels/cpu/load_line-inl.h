@@ -72,13 +72,14 @@ HWY_INLINE void convert_samples(const ComponentTask& task, const std::uint8_t* s
   const SampleLayout layout = task.layout;
   const int black = task.black;
   const auto black_code = hn::Set(d_code, black);
+  const auto max_code = hn::Set(d_code, layout.max_code);
   int i = 0;
   for (; i + lanes <= count; i += lanes) {
     auto stored = hn::LoadU(d_stored, reinterpret_cast<const Stored*>(samples) + i);
     if constexpr (sizeof(Stored) == 2)
       if (layout.swap) stored = hn::Or(hn::ShiftLeft<8>(stored), hn::ShiftRight<8>(stored));
     const auto code = hn::ShiftRightSame(hn::PromoteTo(d_code, stored), layout.shift);
-    const auto difference = hn::Sub(code, black_code);
+    const auto difference = hn::Sub(hn::And(code, max_code), black_code);
     if constexpr (sizeof(Real) == sizeof(float))
       hn::StoreU(hn::ConvertTo(d, difference), d, line + i);
     else

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "kernels/cuda/mask_bank.h"
 #include "kernels/cuda/planes.h"
 #include "kernels/cuda/variant.h"
+#include "kernels/cuda/weighted_pass.h"
 
 namespace convolve {
 namespace {
@@ -60,7 +62,10 @@ class CudaJob final : public Job {
  private:
   using Planes = std::array<PlaneMemory, kMaxPlanes>;
 
+  bool weighting() const { return plan_.weighted.has_value(); }
+  bool needs_device(int plane) const;
   Status place_mask();
+  Status prepare_weighting();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
@@ -83,6 +88,7 @@ class CudaJob final : public Job {
   MaskSlot slot_;
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
+  std::optional<WeightedPass> weighted_;
   LaunchArguments arguments_;  ///< What all launches share.
 
   Epilogue epilogues_[kMaxPlanes][kMaxComponents];
@@ -98,6 +104,12 @@ CudaJob::~CudaJob() {
   slot_ = MaskSlot();
   global_weights_ = DeviceMemory();
   intermediate_ = DeviceMemory();
+  weighted_.reset();
+}
+
+/// Kernels also read alpha that they leave alone.
+bool CudaJob::needs_device(int plane) const {
+  return has_filtered(format_.planes[plane]) || (weighted_ && plane == weighted_->alpha_plane());
 }
 
 Status CudaJob::prepare() {
@@ -109,6 +121,7 @@ Status CudaJob::prepare() {
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
   Status status = place_mask();
+  if (status.ok()) status = prepare_weighting();
   if (status.ok()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
@@ -145,6 +158,14 @@ Status CudaJob::place_mask() {
   return {};
 }
 
+Status CudaJob::prepare_weighting() {
+  if (!weighting()) return {};
+  Result<WeightedPass> pass = WeightedPass::make(format_, mask_, *plan_.weighted, core_->stream());
+  if (!pass.ok()) return pass.status();
+  weighted_ = std::move(pass.value());
+  return {};
+}
+
 Status CudaJob::upload_mask() {
   Result<Event> uploaded = Event::make(cudaEventDisableTiming);
   if (!uploaded.ok()) return uploaded.status();
@@ -161,7 +182,7 @@ Status CudaJob::upload_mask() {
 Status CudaJob::reserve_planes() {
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
-    if (!has_filtered(plane)) continue;
+    if (!needs_device(p)) continue;
     const std::size_t bytes = aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
                               static_cast<std::size_t>(plane.rows);
     if (Status status = core_->reserve_plane(p, bytes); !status.ok()) return status;
@@ -172,9 +193,10 @@ Status CudaJob::reserve_planes() {
 Status CudaJob::reserve_intermediate() {
   if (plan_.passes() != Passes::kRowColumn || plan_.fused) return {};
   ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format_, groups);
+  const int count = component_groups(format_, groups, weighting());
   std::size_t pitch = 0, rows = 0;
   for (int g = 0; g < count; ++g) {
+    if (groups[g].weighted) continue;
     const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
     pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
@@ -189,9 +211,9 @@ Status CudaJob::reserve_intermediate() {
 
 Status CudaJob::load_kernels() {
   ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format_, groups);
+  const int count = component_groups(format_, groups, weighting());
   for (int g = 0; g < count; ++g) {
-    if (!has_filtered(format_.planes[groups[g].plane])) continue;
+    if (!has_filtered(format_.planes[groups[g].plane]) || groups[g].weighted) continue;
     const LaunchArguments arguments = launch_arguments(format_, groups[g]);
     if (Status status = CONVOLVE_CUDA(variant_.load(arguments)); !status.ok()) return status;
   }
@@ -225,7 +247,7 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format,
     ChannelArguments& channel = arguments.group.channel[i];
     channel.offset = component.offset;
     channel.filtered = component.filtered;
-    channel.layout = {component.shift, plane.sample_bytes == 2 && plane.big_endian};
+    channel.layout = sample_layout(plane, component);
     channel.black = component.black;
     channel.epilogue = epilogues_[group.plane][c];
   }
@@ -247,7 +269,7 @@ Status CudaJob::bring_planes(const FrameView& src, const FrameView& dst, Planes&
   for (int p = 0; p < src.format.plane_count; ++p) {
     const PlaneFormat& plane = src.format.planes[p];
     const std::size_t i = static_cast<std::size_t>(p);
-    if (!has_filtered(plane) || plane.rows == 0) continue;
+    if (!needs_device(p) || plane.rows == 0) continue;
     const std::size_t pitch = aligned_pitch(static_cast<std::size_t>(plane.row_bytes));
     in[i] = plane_of(src, p);
     out[i] = plane_of(dst, p);
@@ -269,7 +291,7 @@ Status CudaJob::bring_planes(const FrameView& src, const FrameView& dst, Planes&
 Status CudaJob::launch_kernels(const FrameFormat& format, const Planes& in, const Planes& out,
                                Border border) {
   ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format, groups);
+  const int count = component_groups(format, groups, weighting());
   if (Status status = core_->kernels_begin(); !status.ok()) return status;
   for (int g = 0; g < count; ++g) {
     const ComponentGroup& group = groups[g];
@@ -282,7 +304,11 @@ Status CudaJob::launch_kernels(const FrameFormat& format, const Planes& in, cons
     arguments.group.dst = out[p].data;
     arguments.group.dst_pitch = out[p].pitch;
     arguments.group.border = border;
-    Status status = CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
+    Status status = group.weighted
+                        ? weighted_->launch(group, arguments.group,
+                                            in[static_cast<std::size_t>(weighted_->alpha_plane())],
+                                            scale_, bias_, core_->stream())
+                        : CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
     if (!status.ok()) return status;
   }
   if (Status status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream())); !status.ok())

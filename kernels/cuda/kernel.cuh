@@ -22,6 +22,14 @@ static __device__ __noinline__ int finish_in_double(double sum, const Epilogue& 
   return finish(sum, e.wide, e.max_code);
 }
 
+/// finish_linear() in the low 16 bits, whatever lies above: for codes that are packed at once. The
+/// addition is that of round_to_even(), whose last subtraction can go.
+static __device__ __forceinline__ int finish_linear_low_bits(float sum, const EpilogueOf<float>& e,
+                                                             int max_code) {
+  const float code = clamp_to(e.base + e.scale * sum, 0.0f, static_cast<float>(max_code));
+  return __float_as_int(__fadd_rn(code, 12582912.0f));
+}
+
 /// How one accumulator adds up. `Cell` holds an input value (code - black, an integer of at most 17
 /// bits) in shared memory or a register: 4 bytes in all of them.
 template <Accumulator accumulator>

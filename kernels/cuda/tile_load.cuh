@@ -55,8 +55,8 @@ class QuadDecoder {
  public:
   __device__ QuadDecoder(const ChannelArguments& channel, int misalignment)
       : skip_(misalignment * 8), shift_(channel.layout.shift) {
-    mask_ =
-        sizeof(Stored) == 1 ? (0xFFu >> shift_) * 0x01010101u : (0xFFFFu >> shift_) * 0x00010001u;
+    const unsigned code_bits = static_cast<unsigned>(channel.layout.max_code);
+    mask_ = sizeof(Stored) == 1 ? (code_bits & 0xFFu) * 0x01010101u : code_bits * 0x00010001u;
     order_ = channel.layout.swap ? 0x2301 : 0x3210;
     bias_ = static_cast<Cell>((kFloat ? 1 << 23 : 0) + channel.black);
   }

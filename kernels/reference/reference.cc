@@ -259,11 +259,6 @@ void encode_row(const int* codes, const Component& component, SampleLayout layou
   }
 }
 
-/// Little-endian machines only, as the engine.
-SampleLayout layout_of(const PlaneFormat& plane, const Component& component) {
-  return {component.shift, plane.sample_bytes == 2 && plane.big_endian};
-}
-
 void copy_bits(const FrameView& src, const FrameView& dst, int plane, int component) {
   const Component& c = src.format.planes[plane].components[component];
   const std::size_t bytes = src.format.planes[plane].sample_bytes;
@@ -300,9 +295,9 @@ Picture decode_component(const FrameView& frame, int plane, int component) {
   for (int y = 0; y < c.height; ++y) {
     const std::uint8_t* row = frame.data[plane] + y * frame.pitch[plane];
     if (format.sample_bytes == 2)
-      decode_row<std::uint16_t>(row, c, layout_of(format, c), &picture.codes);
+      decode_row<std::uint16_t>(row, c, sample_layout(format, c), &picture.codes);
     else
-      decode_row<std::uint8_t>(row, c, layout_of(format, c), &picture.codes);
+      decode_row<std::uint8_t>(row, c, sample_layout(format, c), &picture.codes);
   }
   return picture;
 }
@@ -314,9 +309,9 @@ void encode_component(const Picture& picture, const FrameView& frame, int plane,
     std::uint8_t* row = frame.data[plane] + y * frame.pitch[plane];
     const int* codes = picture.codes.data() + static_cast<std::size_t>(y) * c.width;
     if (format.sample_bytes == 2)
-      encode_row<std::uint16_t>(codes, c, layout_of(format, c), row);
+      encode_row<std::uint16_t>(codes, c, sample_layout(format, c), row);
     else
-      encode_row<std::uint8_t>(codes, c, layout_of(format, c), row);
+      encode_row<std::uint8_t>(codes, c, sample_layout(format, c), row);
   }
 }
 

@@ -3,13 +3,19 @@
 # The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
-all_suites=(conformance book instances check sweep memcheck racecheck initcheck synccheck
-            start_stop fault pipelines benchmark)
+all_suites=(conformance formats alpha book instances check sweep memcheck racecheck initcheck
+            synccheck start_stop fault pipelines benchmark)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
   "$here/tests/conformance" --backend=cuda --full --refusals="$here/data/refusals.txt"
 }
+
+# Every format of the table through the element: all sizes, masks and borders.
+suite_formats() { "$here/tests/format_table" cuda --every=1; }
+
+# Colour weighted by alpha, against the exact reference.
+suite_alpha() { "$here/tests/alpha_test" --backend=cuda; }
 
 # The worked numbers of the book and the lectures, given by every kernel.
 suite_book() { "$here/tests/book_test"; }

@@ -149,7 +149,8 @@ void Builder::offsets() {
 /// Copied alpha and padding, planar and packed chroma, byte orders, samples in the high bits.
 void Builder::layouts() {
   for (const Weights weights : {Weights::kRational, Weights::kReal})
-    for (const SampleType samples : {kU8, kU16, kU16Big, kU10High, kU10HighBig, kU12Low})
+    for (const SampleType samples :
+         {kU8, kU16, kU16Big, kU10High, kU10HighBig, kU10LowBig, kU12Low})
       for (const Size size : {Size{1, 1}, Size{6, 4}, Size{37, 23}, Size{130, 34}})
         for (const TestMaskPtr& mask : {random_mask(5, 5, weights), random_mask(4, 3, weights),
                                         random_rank1_mask(7, 7, weights)}) {

@@ -31,7 +31,7 @@ Comparison compare_filtered(const FrameView& output, int plane, int component,
                             const std::vector<Truth>& truth) {
   const PlaneFormat& format = output.format.planes[plane];
   const Component& c = format.components[component];
-  const SampleLayout layout{c.shift, sizeof(Stored) == 2 && format.big_endian};
+  const SampleLayout layout = sample_layout(format, c);
   Comparison result;
   std::size_t k = 0;
   for (int y = 0; y < c.height; ++y)

@@ -2,12 +2,26 @@
 #include "tests/kernels/frame_buffer.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace convolve::testing {
 namespace {
 
 constexpr std::uint8_t kPoison = 0xA5;
 constexpr std::size_t kGuardBytes = 128;
+
+/// Appends a component `slot` samples into each group of `stride` samples.
+void add(PlaneFormat& plane, Component component, int slot, int stride, int width, int height) {
+  component.offset = slot * plane.sample_bytes;
+  component.step = stride * plane.sample_bytes;
+  component.width = width;
+  component.height = height;
+  plane.components[plane.component_count++] = component;
+  plane.rows = std::max(plane.rows, height);
+  plane.row_bytes = std::max(plane.row_bytes, width * component.step);
+}
+
+}  // namespace
 
 Component make_component(Role role, const SampleType& samples, Levels levels) {
   Component c;
@@ -27,19 +41,6 @@ Component make_component(Role role, const SampleType& samples, Levels levels) {
   }
   return c;
 }
-
-/// Appends a component `slot` samples into each group of `stride` samples.
-void add(PlaneFormat& plane, Component component, int slot, int stride, int width, int height) {
-  component.offset = slot * plane.sample_bytes;
-  component.step = stride * plane.sample_bytes;
-  component.width = width;
-  component.height = height;
-  plane.components[plane.component_count++] = component;
-  plane.rows = std::max(plane.rows, height);
-  plane.row_bytes = std::max(plane.row_bytes, width * component.step);
-}
-
-}  // namespace
 
 const char* arrangement_name(Arrangement arrangement) {
   static const char* const kNames[] = {"1ch",  "2ch",  "3ch",  "4ch", "rgba",
@@ -118,6 +119,30 @@ GuardedFrame::GuardedFrame(const FrameFormat& format, int residue, bool bottom_u
     view_.pitch[p] = bottom_up ? -pitch : pitch;
   }
   poison();
+}
+
+void GuardedFrame::soil_unused_bits() {
+  for (int p = 0; p < view_.format.plane_count; ++p) {
+    const PlaneFormat& plane = view_.format.planes[p];
+    for (int c = 0; c < plane.component_count; ++c) {
+      const Component& component = plane.components[c];
+      const SampleLayout layout = sample_layout(plane, component);
+      const int unused = ~(layout.max_code << layout.shift) & 0xFFFF;
+      if (plane.sample_bytes != 2 || unused == 0 || component.role == Role::kPadding) continue;
+      for (int y = 0; y < component.height; ++y)
+        for (int x = 0; x < component.width; ++x) {
+          std::uint8_t* at = view_.data[p] + y * view_.pitch[p] + component.offset +
+                             static_cast<std::ptrdiff_t>(x) * component.step;
+          // Other bits in each sample, and never none.
+          const int soil = (x * 0x2B51 + y * 0x1E37) | 0x8001;
+          const std::uint16_t dirty = static_cast<std::uint16_t>(soil & unused);
+          std::uint16_t stored;
+          std::memcpy(&stored, at, sizeof stored);
+          stored = static_cast<std::uint16_t>(stored | (layout.swap ? swap_bytes(dirty) : dirty));
+          std::memcpy(at, &stored, sizeof stored);
+        }
+    }
+  }
 }
 
 void GuardedFrame::poison() {

@@ -26,6 +26,7 @@ inline constexpr SampleType kU16{"u16", 2, false, 16, 0};
 inline constexpr SampleType kU16Big{"u16-be", 2, true, 16, 0};
 inline constexpr SampleType kU10High{"u10-high", 2, false, 10, 6};
 inline constexpr SampleType kU10HighBig{"u10-high-be", 2, true, 10, 6};
+inline constexpr SampleType kU10LowBig{"u10-low-be", 2, true, 10, 0};
 inline constexpr SampleType kU12Low{"u12-low", 2, false, 12, 0};
 
 enum class Arrangement : int {
@@ -44,6 +45,9 @@ const char* arrangement_name(Arrangement arrangement);
 /// Nominal range: full, or studio levels (black 16, range 219, chroma 224, at 8 bits).
 enum class Levels : int { kFull, kLimited };
 
+/// A component of `role` with its depth, levels and whether it is filtered, lying nowhere yet.
+Component make_component(Role role, const SampleType& samples, Levels levels);
+
 FrameFormat make_format(Arrangement arrangement, const SampleType& samples, Levels levels,
                         int width, int height);
 
@@ -56,6 +60,9 @@ class GuardedFrame {
   GuardedFrame& operator=(GuardedFrame&&) = default;
 
   const FrameView& view() const { return view_; }
+
+  /// Sets bits outside the depth of every sample that is not padding: they must not count.
+  void soil_unused_bits();
 
   /// Makes every byte poison again.
   void poison();

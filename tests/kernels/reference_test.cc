@@ -196,7 +196,7 @@ TEST_P(Comparer, SeesTouchedGuards) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Comparer,
-                         ::testing::Values(kU8, kU16, kU16Big, kU10High, kU10HighBig),
+                         ::testing::Values(kU8, kU16, kU16Big, kU10High, kU10HighBig, kU10LowBig),
                          [](const auto& row) {
                            std::string name = row.param.name;
                            for (char& c : name)

@@ -51,7 +51,8 @@ class Runner {
   const Scene& scene(const Case& c, const Component& component, int index, Scenes& scenes);
   void run_layout(const Case& c, Arrangement arrangement, Scenes& scenes);
   void run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
-                  KernelKind kernel, int tile_width, const std::string& name, Scenes& scenes);
+                  const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
+                  const std::string& name, Scenes& scenes);
   Comparison compare(const Case& c, std::size_t border, const FrameView& source,
                      const FrameView& output, Scenes& scenes);
   void refuse(const Case& c, KernelKind kernel, int tile_width, const std::string& name,
@@ -59,7 +60,6 @@ class Runner {
   void fail(KernelKind kernel, const std::string& name, const std::string& what);
 
   std::vector<std::shared_ptr<Device>> devices_;
-  std::size_t next_device_ = 0;
   std::vector<KernelKind> kernels_;
   Tally tally_;
 };

@@ -51,6 +51,11 @@ bool gpu_required() {
   return environment("CUDACONVOLVE_REQUIRE_GPU", "0") == "1";
 }
 
+int scaled(int count) {
+  const int percent = std::atoi(environment("CUDACONVOLVE_TEST_PERCENT", "100").c_str());
+  return static_cast<int>(std::max<std::int64_t>(1, std::int64_t{count} * percent / 100));
+}
+
 GstVideoInfo video_info(GstVideoFormat format, int width, int height,
                         GstVideoInterlaceMode interlace_mode) {
   GstVideoInfo info;
@@ -59,6 +64,24 @@ GstVideoInfo video_info(GstVideoFormat format, int width, int height,
   info.fps_n = 25;
   info.fps_d = 1;
   return info;
+}
+
+const std::vector<GstVideoFormat>& template_formats() {
+  static const std::vector<GstVideoFormat> formats = [] {
+    std::vector<GstVideoFormat> found;
+    GstElement* element = make_element();
+    GstPad* pad = gst_element_get_static_pad(element, "sink");
+    GstCaps* caps = gst_pad_get_pad_template_caps(pad);
+    const GValue* list = gst_structure_get_value(gst_caps_get_structure(caps, 0), "format");
+    for (guint i = 0; i < gst_value_list_get_size(list); ++i)
+      found.push_back(
+          gst_video_format_from_string(g_value_get_string(gst_value_list_get_value(list, i))));
+    gst_caps_unref(caps);
+    gst_object_unref(pad);
+    gst_object_unref(element);
+    return found;
+  }();
+  return formats;
 }
 
 Harness::Harness(const Settings& settings)

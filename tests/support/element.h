@@ -34,10 +34,17 @@ std::vector<Message> take_messages(GstBus* bus, GstMessageType type);
 /// True once in the environment CUDACONVOLVE_REQUIRE_GPU=1: a test without a GPU must then fail.
 bool gpu_required();
 
+/// How often to do what is done in great numbers: `count` times, or the part of it that the
+/// environment variable CUDACONVOLVE_TEST_PERCENT says (2 under valgrind, 1000 before a release).
+int scaled(int count);
+
 /// `format` of `width` x `height`, progressive unless `interlace_mode` says otherwise.
 GstVideoInfo video_info(
     GstVideoFormat format, int width, int height,
     GstVideoInterlaceMode interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE);
+
+/// All formats of the element's pad template.
+const std::vector<GstVideoFormat>& template_formats();
 
 /// A playing element.
 class Harness {

@@ -40,10 +40,12 @@ using Bytes = std::vector<std::uint8_t>;
 Bytes expected(const GstVideoInfo& info, const Bytes& input, const Mask& mask,
                const Options& options);
 
-/// A frame of random codes. The same seed gives the same frame.
+/// A frame of random bytes: codes, unused bits and padding alike. The same seed gives the same
+/// frame.
 Bytes random_frame(const GstVideoInfo& info, unsigned seed);
 
-/// Samples of the picture (also alpha and the x of RGBx) that differ.
+/// Samples of the picture (also alpha and the x of RGBx) that differ; at least one if the two
+/// are not of one size.
 std::int64_t differing_samples(const GstVideoInfo& info, const Bytes& a, const Bytes& b);
 
 }  // namespace oracle

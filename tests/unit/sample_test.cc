@@ -30,10 +30,19 @@ TEST(Sample, ShiftedCodes) {
   EXPECT_EQ(encode_sample<std::uint16_t>(1023, {6, true}), 0xC0FF);
 }
 
+// Ten bits at the bottom, as I420_10LE has them: what lies above them is ignored, too.
+TEST(Sample, BitsAboveTheDepthDoNotCount) {
+  EXPECT_EQ(decode_sample(std::uint16_t{0xFFFF}, {0, false, 1023}), 1023);
+  EXPECT_EQ(decode_sample(std::uint16_t{0xFC01}, {0, false, 1023}), 1);
+  EXPECT_EQ(decode_sample(std::uint16_t{0x01FC}, {0, true, 1023}), 1);
+  EXPECT_EQ(decode_sample(std::uint16_t{0xA5A5}, {4, false, 255}), 0x5A) << "on both sides";
+  EXPECT_EQ(decode_sample(std::uint8_t{0xF9}, {0, false, 15}), 9);
+}
+
 TEST(Sample, EveryCodeComesBack) {
   for (int depth = 8; depth <= 16; ++depth)
     for (bool swap : {false, true}) {
-      const SampleLayout layout = {16 - depth, swap};
+      const SampleLayout layout = {16 - depth, swap, (1 << depth) - 1};
       for (int code = 0; code < 1 << depth; ++code)
         ASSERT_EQ(decode_sample(encode_sample<std::uint16_t>(code, layout), layout), code)
             << depth << " " << swap;

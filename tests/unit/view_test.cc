@@ -13,6 +13,21 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<FrameView>, "views own nothing");
 
+TEST(SampleLayout, IsThatOfPlaneAndComponent) {
+  PlaneFormat plane;
+  Component component;
+  EXPECT_EQ(sample_layout(plane, component).max_code, 255);
+  EXPECT_FALSE(sample_layout(plane, component).swap);
+  plane.big_endian = true;
+  EXPECT_FALSE(sample_layout(plane, component).swap) << "one byte has no order";
+  plane.sample_bytes = 2;
+  component.depth = 10;
+  component.shift = 6;
+  EXPECT_TRUE(sample_layout(plane, component).swap);
+  EXPECT_EQ(sample_layout(plane, component).shift, 6);
+  EXPECT_EQ(sample_layout(plane, component).max_code, 1023);
+}
+
 TEST(ComponentGroups, Grey) {
   ComponentGroup groups[kMaxGroups];
   ASSERT_EQ(component_groups(unit::grey(7, 5), groups), 1);

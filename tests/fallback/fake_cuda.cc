@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Stands in for the CUDA backend in a copy of the plugin, so that what the element does when a GPU
+// fails is tested without one. It computes on the CPU and fails as the environment asks:
+//
+//   FAKE_CUDA_FAILS=open | prepare | frame:N   (N from 1 on, counted from the device's opening)
+//   FAKE_CUDA_CODE=no-device | out-of-memory | device-error | device-lost
+//
+// Both are read at every step.
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cuda/cuda_device.h"
+
+namespace convolve {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Status failure() {
+  const std::string code = variable("FAKE_CUDA_CODE");
+  const std::string text = "the fake device fails with " + code;
+  if (code == "no-device") return Status(Code::kNoDevice, text);
+  if (code == "out-of-memory") return Status(Code::kOutOfMemory, text);
+  if (code == "device-error") return Status(Code::kDeviceError, text);
+  return Status(Code::kDeviceLost, text);
+}
+
+bool fails_at(const std::string& step) {
+  return variable("FAKE_CUDA_FAILS") == step;
+}
+
+class FakeJob final : public Job {
+ public:
+  explicit FakeJob(std::unique_ptr<Job> job) : job_(std::move(job)) {}
+  MaskStorage storage() const override { return MaskStorage::kConstantMemory; }
+  Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override {
+    return job_->run(src, dst, arguments);
+  }
+
+ private:
+  std::unique_ptr<Job> job_;
+};
+
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(std::shared_ptr<Device> cpu) : cpu_(std::move(cpu)) {
+    capabilities_.backend = BackendKind::kCuda;
+    capabilities_.name = "fake";
+    capabilities_.compute_capability = 90;
+    capabilities_.shared_bytes = 227 * 1024;
+  }
+  const DeviceCapabilities& capabilities() const override { return capabilities_; }
+
+  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
+                                       const Plan&) override {
+    if (fails_at("prepare")) return failure();
+    const Result<Plan> plan = make_plan(format, mask, {}, cpu_->capabilities());
+    if (!plan.ok()) return plan.status();
+    auto job = cpu_->prepare(format, mask, plan.value());
+    if (!job.ok()) return job.status();
+    return std::unique_ptr<Job>(new FakeJob(std::move(job.value())));
+  }
+
+  /// Here an error of any call before comes to light, after the destination was written.
+  Status finish() override {
+    return fails_at("frame:" + std::to_string(++frames_)) ? failure() : Status();
+  }
+  std::uint64_t last_kernel_ns() const override { return cpu_->last_kernel_ns(); }
+
+ private:
+  std::shared_ptr<Device> cpu_;
+  DeviceCapabilities capabilities_;
+  int frames_ = 0;
+};
+
+}  // namespace
+
+bool has_cuda_backend() {
+  return true;
+}
+
+Result<std::shared_ptr<Device>> open_cuda_device(int, LogCallback log) {
+  if (fails_at("open")) return failure();
+  if (log) log(LogLevel::kDebug, "the fake device is open");
+  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {});
+  if (!cpu.ok()) return cpu.status();
+  return std::shared_ptr<Device>(std::make_shared<FakeDevice>(std::move(cpu.value())));
+}
+
+}  // namespace convolve

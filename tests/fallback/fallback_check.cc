@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What the element does when CUDA fails, with a device that fails on command (fake_cuda.cc): one
+// warning and the same pictures from the CPU, or one error; no wrong frame, no lost frame.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/support/element.h"
+
+namespace {
+
+using check::Harness;
+using check::Message;
+using check::Settings;
+using check::video_info;
+
+const oracle::Mask kMask{3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}, 45};
+const oracle::Mask kOther{5, 1, {1, 2, 3, 2, 1}, 9};
+constexpr char kCudaOnly[] = "tiled-output";
+
+class Fallback : public testing::Test {
+ protected:
+  Fallback() : info_(video_info(GST_VIDEO_FORMAT_NV12, 37, 21)) {}
+  ~Fallback() override { succeed(); }
+
+  static void fail(const char* step, const char* code) {
+    setenv("FAKE_CUDA_FAILS", step, 1);
+    setenv("FAKE_CUDA_CODE", code, 1);
+  }
+  static void succeed() {
+    unsetenv("FAKE_CUDA_FAILS");
+    unsetenv("FAKE_CUDA_CODE");
+  }
+
+  /// Frame `number` comes, and right.
+  void expect_frame(Harness& harness, int number, const oracle::Mask& mask = kMask) {
+    const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(number));
+    const oracle::Bytes output = harness.filter(frame, number);
+    ASSERT_EQ(output.size(), frame.size()) << "frame " << number << " is lost";
+    EXPECT_EQ(oracle::differing_samples(info_, output, oracle::expected(info_, frame, mask, {})), 0)
+        << "frame " << number;
+  }
+
+  static std::string backend_of(Harness& harness) {
+    return harness.get_string("active-plan").substr(0, 4);
+  }
+
+  GstVideoInfo info_;
+};
+
+TEST_F(Fallback, WithoutAFailureCudaRuns) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  for (int n = 1; n <= 3; ++n)
+    expect_frame(harness, n);
+  EXPECT_EQ(backend_of(harness), "cuda");
+  EXPECT_EQ(harness.stat("backend-switches"), 0u);
+  EXPECT_TRUE(harness.warnings().empty());
+}
+
+TEST_F(Fallback, TheFailedFrameIsDoneAgainOnTheCpu) {
+  for (const char* code : {"device-lost", "device-error", "out-of-memory"}) {
+    SCOPED_TRACE(code);
+    fail("frame:3", code);
+    Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}, {"border", "replicate"}});
+    harness.set_caps(info_);
+    for (int n = 1; n <= 6; ++n)
+      expect_frame(harness, n);
+    EXPECT_EQ(backend_of(harness), "cpu ");
+    EXPECT_EQ(harness.stat("backend-switches"), 1u);
+    EXPECT_EQ(harness.stat("frames"), 6u);
+    const std::vector<Message> warnings = harness.warnings();
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_EQ(warnings[0].domain, GST_RESOURCE_ERROR);
+    EXPECT_NE(warnings[0].text.find(code), std::string::npos) << warnings[0].text;
+    EXPECT_NE(warnings[0].text.find("goes on on the CPU"), std::string::npos) << warnings[0].text;
+  }
+}
+
+/// The scale of the moment, not that of the plan, is what the failed frame must get.
+TEST_F(Fallback, TheFailedFrameKeepsItsArguments) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  harness.set("scale", "0.5");
+  harness.set("bias", "0.25");
+  fail("frame:2", "device-lost");
+  oracle::Options options;
+  options.scale_denominator = 2;
+  options.bias = 0.25;
+  const oracle::Bytes frame = oracle::random_frame(info_, 2);
+  EXPECT_EQ(oracle::differing_samples(info_, harness.filter(frame, 2),
+                                      oracle::expected(info_, frame, kMask, options)),
+            0);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+}
+
+TEST_F(Fallback, AForcedCudaKernelBecomesAuto) {
+  fail("frame:2", "device-lost");
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}, {"kernel", kCudaOnly}});
+  harness.set_caps(info_);
+  for (int n = 1; n <= 3; ++n)
+    expect_frame(harness, n);
+  const std::vector<Message> warnings = harness.warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].text.find(kCudaOnly), std::string::npos) << warnings[0].text;
+  EXPECT_NE(warnings[0].text.find("kernel=auto"), std::string::npos) << warnings[0].text;
+  // And stays so: a new mask is planned without a word.
+  harness.set("mask", kOther.text());
+  expect_frame(harness, 4, kOther);
+  EXPECT_TRUE(harness.warnings().empty());
+}
+
+TEST_F(Fallback, InsistingOnCudaIsOneError) {
+  fail("frame:2", "device-lost");
+  Harness harness(Settings{{"backend", "cuda"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  EXPECT_EQ(harness.push(oracle::random_frame(info_, 2), 2), GST_FLOW_ERROR);
+  EXPECT_EQ(harness.pull_buffer(), nullptr) << "a frame that failed must not be pushed";
+  const std::vector<Message> errors = harness.errors();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].domain, GST_RESOURCE_ERROR);
+  EXPECT_EQ(errors[0].code, GST_RESOURCE_ERROR_FAILED);
+}
+
+/// Out of memory is not the end of the GPU: new caps may fit.
+TEST_F(Fallback, OutOfMemoryHoldsForTheseCapsOnly) {
+  fail("prepare", "out-of-memory");
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+  EXPECT_EQ(harness.warnings().size(), 1u);
+
+  // Still none for the next caps,
+  fail("open", "out-of-memory");
+  info_ = video_info(GST_VIDEO_FORMAT_NV12, 33, 19);
+  harness.set_caps(info_);
+  expect_frame(harness, 2);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+
+  // but for those after them.
+  succeed();
+  info_ = video_info(GST_VIDEO_FORMAT_NV12, 24, 16);
+  harness.set_caps(info_);
+  expect_frame(harness, 3);
+  EXPECT_EQ(backend_of(harness), "cuda");
+  EXPECT_TRUE(harness.warnings().empty());
+}
+
+TEST_F(Fallback, ALostDeviceIsNotAskedAgain) {
+  fail("frame:1", "device-lost");
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  succeed();
+  info_ = video_info(GST_VIDEO_FORMAT_NV12, 24, 16);
+  harness.set_caps(info_);
+  expect_frame(harness, 2);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+}
+
+TEST_F(Fallback, NoDeviceIsSilentForAuto) {
+  fail("open", "no-device");
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+  EXPECT_TRUE(harness.warnings().empty());
+  EXPECT_EQ(harness.stat("backend-switches"), 0u);
+  // A kernel that only CUDA has cannot be had, and the message says both why.
+  harness.set("kernel", kCudaOnly);
+  expect_frame(harness, 2);
+  const std::vector<Message> warnings = harness.warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].text.find(kCudaOnly), std::string::npos) << warnings[0].text;
+  EXPECT_NE(warnings[0].text.find("no CUDA: the fake device"), std::string::npos)
+      << warnings[0].text;
+}
+
+/// What CUDA cannot serve and the CPU does not have is told in the words of CUDA.
+TEST_F(Fallback, ARefusalOfCudaIsNotAFailure) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  std::string text = "41x41:";
+  for (int i = 0; i < 41 * 41; ++i)
+    text += i % 2 == 0 ? " 1" : " 2";
+  harness.set("kernel", "tiled-input");
+  harness.set("mask", text);
+  expect_frame(harness, 2);
+  const std::vector<Message> warnings = harness.warnings();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].text.find("32x32"), std::string::npos) << warnings[0].text;
+  EXPECT_EQ(backend_of(harness), "cuda") << "the last good plan runs on";
+}
+
+}  // namespace
