@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs every gst-launch line of README.md, as it stands there.
+"""Runs every gst-launch line of README.md and docs/masks.md, as it stands there.
 
 Two things are changed: pictures go to a fakesink instead of a screen, and lines that insist on CUDA
 run only if CUDACONVOLVE_TEST_BACKEND=cuda; elsewhere they have to fail with a message.
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PAGES = ("README.md", "docs/masks.md")
 TIME_LIMIT = 120
 # What the lines read: a photograph and a clip of six seconds.
 MAKE_PHOTO = f"gst-launch-1.0 -q filesrc location={ROOT}/tests/examples/contact-sheet.png ! pngdec ! " \
@@ -22,10 +23,11 @@ MAKE_CLIP = "gst-launch-1.0 -q videotestsrc num-buffers=180 ! video/x-raw,width=
             "vp8enc deadline=1 ! webmmux ! filesink location=in.webm"
 
 
-def readme_lines():
-    for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines():
-        if "gst-launch-1.0 " in line and not line.startswith(("#", "|", "-")):
-            yield line
+def shown_lines():
+    for page in PAGES:
+        for line in (ROOT / page).read_text(encoding="utf-8").splitlines():
+            if "gst-launch-1.0 " in line and not line.startswith(("#", "|", "-")):
+                yield line
 
 
 def run(line, folder):
@@ -62,8 +64,8 @@ def main():
             status, output = run(line, folder)
             if status != 0:
                 sys.exit(output)
-        # In README's order: a line may read what an earlier one wrote.
-        for line in readme_lines():
+        # In the pages' order: a line may read what an earlier one wrote.
+        for line in shown_lines():
             problem = fault(line, folder)
             print(f"{'FAIL' if problem else 'ok  '} {line}")
             if problem:

@@ -8,16 +8,13 @@ photograph is the one that python3-scipy carries. The element must be where GStr
 `./bootstrap.sh demo` and `meson devenv` see to that.
 """
 
-import bz2
 import os
 import sys
 import time
 
-import numpy
-from PIL import Image
-
 from clip import make_clip
 from looks import LOOKS
+from photograph import FOCUS, write_photograph
 from pipelines import Gst, PipelineError, StillFilter, decode, frames_per_second
 from sheet import contact_sheet
 
@@ -27,28 +24,12 @@ SPEED_SIZE = (1920, 1080)
 CENTRE = (0.5, 0.5)
 
 
-def scipy_photograph(path):
-    """Writes the photograph of a raccoon (public domain, 1024 x 768) that SciPy carries.
-
-    Read as a file: the module that offers it as a function moves from release to release.
-    """
-    for folder in sys.path + ["/usr/lib/python3/dist-packages"]:
-        file = os.path.join(folder, "scipy", "misc", "face.dat")
-        if os.path.exists(file):
-            with open(file, "rb") as packed:
-                data = bz2.decompress(packed.read())
-            picture = numpy.frombuffer(data, numpy.uint8).reshape(768, 1024, 3)
-            Image.fromarray(picture).save(path)
-            return
-    raise PipelineError("this SciPy carries no photograph: name a picture or a video")
-
-
 def choose_source(arguments):
     """The URI to decode, and the point of the picture that the sheet should show."""
     if not arguments:
         path = os.path.join(OUTPUT, "photograph.png")
-        scipy_photograph(path)
-        return Gst.filename_to_uri(os.path.abspath(path)), (0.665, 0.45)
+        write_photograph(path)
+        return Gst.filename_to_uri(os.path.abspath(path)), FOCUS
     if Gst.uri_is_valid(arguments[0]):
         return arguments[0], CENTRE
     if not os.path.isfile(arguments[0]):
