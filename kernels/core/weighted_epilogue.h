@@ -26,7 +26,7 @@ struct WeightedEpilogue {
   bool edge = false;       ///< W is 0: S is `alpha_max`, whatever lies below the mask.
   int alpha_max = 255;     ///< M
   int max_code = 255;      ///< The component's own.
-  double floor = 0;        ///< S / orientation up to here counts as nothing opaque.
+  double floor = 0;        ///< S * orientation up to here counts as nothing opaque.
 
   /// Bounds on the errors of the sums as the kernel adds them up: |S' - S| <= sum_error +
   /// relative_error * |S|, |T' - T| <= product_error + relative_error * max_code * |S|.

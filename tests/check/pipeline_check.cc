@@ -114,8 +114,9 @@ class Pipeline {
   std::atomic<int> wrong_{0};
 };
 
+/// Its ball, forty pixels across, must fit into the picture.
 const char kSource[] = "videotestsrc name=s pattern=ball ! ";
-const char kCaps[] = "video/x-raw,format=I420,width=40,height=30,framerate=25/1 ! ";
+const char kCaps[] = "video/x-raw,format=I420,width=64,height=48,framerate=25/1 ! ";
 
 TEST(Eos, ComesAfterEveryFrame) {
   for (const int frames : {1, 2, 50}) {
@@ -198,7 +199,7 @@ TEST(Flush, IntoABlockedSinkComesThrough) {
 TEST(Caps, MayChangeWhilePlaying) {
   Pipeline pipeline(std::string(kSource) +
                     "capsfilter name=f caps-change-mode=delayed "
-                    "caps=video/x-raw,format=I420,width=40,height=30 ! queue "
+                    "caps=video/x-raw,format=I420,width=64,height=48 ! queue "
                     "! cudaconvolve name=c ! queue ! fakesink");
   GstElement* filter = pipeline.get("f");
   pipeline.play();
@@ -206,8 +207,8 @@ TEST(Caps, MayChangeWhilePlaying) {
   for (int i = 0; i < 28; ++i) {
     ASSERT_TRUE(pipeline.wait_for_frames(pipeline.frames() + 4));
     const std::string caps = std::string("video/x-raw,format=") + formats[i % 7] +
-                             ",height=" + std::to_string(17 + i) +
-                             ",width=" + std::to_string(40 - i);
+                             ",height=" + std::to_string(48 + i) +
+                             ",width=" + std::to_string(96 - i);
     gst_util_set_object_arg(G_OBJECT(filter), "caps", caps.c_str());
   }
   ASSERT_TRUE(pipeline.wait_for_frames(pipeline.frames() + 20));

@@ -133,8 +133,10 @@ TEST(StateCycles, LeaveNothingBehind) {
   EXPECT_EQ(after.threads, before.threads);
   EXPECT_EQ(after.files, before.files);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // The sanitizers keep what was freed; valgrind's and LeakSanitizer's own counts hold there.
-  EXPECT_LE(after.resident_kib - before.resident_kib, 1024);
+  // The sanitizers keep what was freed; valgrind does, too, and runs fewer cycles.
+  if (count >= 1000) {
+    EXPECT_LE(after.resident_kib - before.resident_kib, 1024);
+  }
 #endif
   std::printf("    %d cycles: memory %+ld KiB, threads %+ld, files %+ld\n", count,
               after.resident_kib - before.resident_kib, after.threads - before.threads,

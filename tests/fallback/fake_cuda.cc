@@ -7,6 +7,7 @@
 //
 // Both are read at every step.
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,16 +36,28 @@ bool fails_at(const std::string& step) {
   return variable("FAKE_CUDA_FAILS") == step;
 }
 
+bool fails_at_frame(int n) {
+  return fails_at("frame:" + std::to_string(n));
+}
+
+/// `frames`: how many the device has finished; outlives the job.
 class FakeJob final : public Job {
  public:
-  explicit FakeJob(std::unique_ptr<Job> job) : job_(std::move(job)) {}
+  FakeJob(std::unique_ptr<Job> job, const int& frames) : job_(std::move(job)), frames_(frames) {}
   MaskStorage storage() const override { return MaskStorage::kConstantMemory; }
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override {
-    return job_->run(src, dst, arguments);
+    if (!fails_at_frame(frames_ + 1)) return job_->run(src, dst, arguments);
+    // What a kernel that died leaves behind is no picture.
+    for (int p = 0; p < dst.format.plane_count; ++p)
+      for (int y = 0; y < dst.format.planes[p].rows; ++y)
+        std::memset(dst.data[p] + y * dst.pitch[p], 0xA5,
+                    static_cast<std::size_t>(dst.format.planes[p].row_bytes));
+    return {};
   }
 
  private:
   std::unique_ptr<Job> job_;
+  const int& frames_;
 };
 
 class FakeDevice final : public Device {
@@ -64,13 +77,11 @@ class FakeDevice final : public Device {
     if (!plan.ok()) return plan.status();
     auto job = cpu_->prepare(format, mask, plan.value());
     if (!job.ok()) return job.status();
-    return std::unique_ptr<Job>(new FakeJob(std::move(job.value())));
+    return std::unique_ptr<Job>(new FakeJob(std::move(job.value()), frames_));
   }
 
-  /// Here an error of any call before comes to light, after the destination was written.
-  Status finish() override {
-    return fails_at("frame:" + std::to_string(++frames_)) ? failure() : Status();
-  }
+  /// Here an error of any call before comes to light.
+  Status finish() override { return fails_at_frame(++frames_) ? failure() : Status(); }
   std::uint64_t last_kernel_ns() const override { return cpu_->last_kernel_ns(); }
 
  private:
