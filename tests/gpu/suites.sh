@@ -40,7 +40,7 @@ suite_check() {
   return "$status"
 }
 
-# Every kernel x format of the element on small pictures, against the CPU.
+# Every kernel x memory layout of the element on small pictures, against the CPU.
 suite_sweep() { "$here/tests/sweep" cuda; }
 
 # The same under each compute-sanitizer tool.
