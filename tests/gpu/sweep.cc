@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Every kernel of a backend x every memory layout of the formats, on small pictures, against the
-// CPU.
+// CPU; with colour weighted by alpha, too, where there is alpha.
 //
 //   sweep cuda|cpu
 //
@@ -56,23 +56,44 @@ class Sweep {
         pipeline->set("mask", mask.text);
         pipeline->set("border", border);
       }
+      const std::string name = std::string(gst_video_format_to_string(format)) + " " +
+                               std::to_string(size.width) + "x" + std::to_string(size.height) +
+                               " " + mask.text + " " + border;
       const std::optional<Bytes> expected = filter(truth, frame);
       for (const convolve::KernelInfo& kernel : convolve::kKernels) {
         if (backend_ == "cuda" ? !kernel.on_cuda : !kernel.on_cpu) continue;
         if (kernel.kind == convolve::KernelKind::kSeparable && !mask.rank1) continue;
         tested.set("kernel", kernel.nick);
-        judge(filter(tested, frame), expected, tested,
-              std::string(gst_video_format_to_string(format)) + " " + std::to_string(size.width) +
-                  "x" + std::to_string(size.height) + " " + mask.text + " " + border,
-              kernel.nick);
+        judge(filter(tested, frame), expected, tested, name, kernel.nick);
       }
       tested.set("kernel", "auto");
+      if (has_alpha(format)) run_alpha_weighted(tested, truth, frame, name);
     }
   }
 
   int finish() const { return gpu::finish(passed_, failed_); }
 
  private:
+  /// Y412 has alpha without the flag that says so.
+  static bool has_alpha(GstVideoFormat format) {
+    return GST_VIDEO_FORMAT_INFO_HAS_ALPHA(gst_video_format_get_info(format)) ||
+           format == GST_VIDEO_FORMAT_Y412_BE;
+  }
+
+  void run_alpha_weighted(ElementPipeline& tested, ElementPipeline& truth, const Bytes& frame,
+                          const std::string& name) {
+    for (ElementPipeline* pipeline : {&tested, &truth})
+      pipeline->set("alpha-mode", "premultiplied");
+    judge(filter(tested, frame), filter(truth, frame), tested, name, "alpha-weighted");
+    for (ElementPipeline* pipeline : {&tested, &truth})
+      pipeline->set("alpha-mode", "straight");
+  }
+
+  bool names(const std::string& plan, const std::string& kernel) const {
+    if (kernel == "alpha-weighted") return plan.find(kernel) != std::string::npos;
+    return kernel == "auto" || plan.rfind(backend_ + " " + kernel, 0) == 0;
+  }
+
   void judge(const std::optional<Bytes>& got, const std::optional<Bytes>& expected,
              ElementPipeline& tested, const std::string& name, const std::string& kernel) {
     std::string fault;
@@ -81,7 +102,7 @@ class Sweep {
       fault = "no frame came: " + tested.messages().last;
     else if (*got != *expected)
       fault = "differs from the CPU";
-    else if (kernel != "auto" && plan.rfind(backend_ + " " + kernel, 0) != 0)
+    else if (!names(plan, kernel))
       fault = "another kernel ran: " + plan;
     if (fault.empty()) {
       ++passed_;
