@@ -8,7 +8,6 @@
 // (default 0.5). Exit status: 0, 1 after a wrong result or a failed call, 2 bad usage or a build
 // that must not be measured, 77 no GPU (1 if CUDACONVOLVE_REQUIRE_GPU=1).
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/benchmarks/measure.h"
 #include "tests/benchmarks/report.h"
 #include "tests/benchmarks/targets.h"
 #include "tests/benchmarks/verify.h"
@@ -29,15 +29,7 @@
 namespace convolve::benchmarks {
 namespace {
 
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr bool kMeasurableBuild = true;
-#else
-constexpr bool kMeasurableBuild = false;
-#endif
-
 constexpr int kSides[] = {3, 5, 7, 9, 15, 31};
-constexpr int kFewestBatches = 5;
-constexpr int kMostBatches = 60;
 
 struct PictureSize {
   const char* name;
@@ -108,12 +100,15 @@ class Measurement {
     }
     const Plan& plan = convolver.value()->plan();
     row.plan = plan.to_string();
-    if (!target_.load(*convolver.value(), *device.value()))
-      return fail(row, "the frames could not be prepared");
+    const FrameWork work = [&](const FrameView& src, const FrameView& dst) {
+      return convolver.value()->run(src, dst, RunArguments{}).ok();
+    };
+    if (!target_.load(work, *device.value())) return fail(row, "the frames could not be prepared");
     if (target_.time_frames() < 0) return fail(row, "the frames could not be run");
     const std::vector<std::uint8_t> output = target_.first_output();
     if (output.empty() || !truth.holds(output.data())) return fail(row, "WRONG RESULT");
-    if (!take_times(row)) return fail(row, "a batch failed");
+    if (!take_times(target_, arguments_.seconds, &row.time, &row.copy))
+      return fail(row, "a batch failed");
     row.served = true;
     if (fma_rate_ > 0) {
       const double taps = plan.passes() == Passes::kRowColumn ? mask.width + mask.height
@@ -130,21 +125,6 @@ class Measurement {
   }
 
  private:
-  bool take_times(Row& row) {
-    std::vector<double> frames, copies;
-    const auto start = std::chrono::steady_clock::now();
-    for (int batch = 0; batch < kMostBatches; ++batch) {
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      if (batch >= kFewestBatches && elapsed.count() > arguments_.seconds) break;
-      frames.push_back(target_.time_frames());
-      copies.push_back(target_.time_copies());
-      if (frames.back() < 0 || copies.back() < 0) return false;
-    }
-    row.time = spread_of(std::move(frames));
-    row.copy = spread_of(std::move(copies));
-    return true;
-  }
-
   static bool fail(const Row& row, const std::string& what) {
     std::fprintf(stderr, "FAIL %s %s %dx%d: %s\n", row.picture.c_str(),
                  kernel_info(row.kernel).nick, row.side, row.side, what.c_str());
@@ -155,14 +135,6 @@ class Measurement {
   const Arguments& arguments_;
   double fma_rate_;
 };
-
-std::vector<std::uint8_t> make_noise(std::size_t bytes) {
-  testing::Random random(1);
-  std::vector<std::uint8_t> noise(bytes);
-  for (std::uint8_t& byte : noise)
-    byte = static_cast<std::uint8_t>(random.bits() >> 56);
-  return noise;
-}
 
 /// Random integers over a power of two, and of rank 1, so that separable runs the same mask as the
 /// others.
@@ -192,7 +164,7 @@ bool measure_all(const Arguments& arguments, Target& target, double fma_rate,
     for (const int side : kSides) {
       if (arguments.side != 0 && arguments.side != side) continue;
       const testing::TestMaskPtr mask = make_mask(side);
-      const SampledTruth truth(noise.data(), picture.width, picture.height, mask->mask);
+      const SampledTruth truth(noise.data(), format, mask->mask, RunArguments{});
       for (const testing::KernelOn& which : testing::all_kernels()) {
         if (which.backend != arguments.backend) continue;
         if (!arguments.kernel.empty() && arguments.kernel != kernel_info(which.kernel).nick)

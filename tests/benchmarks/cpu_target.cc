@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
 
+#include "tests/benchmarks/frames.h"
 #include "tests/benchmarks/targets.h"
 
 namespace convolve::benchmarks {
 namespace {
 
-/// 1080p pairs beyond any last-level cache of a desktop; 4K ones all the more.
-constexpr std::size_t kPairs = 16;
+/// 1080p pairs beyond any last-level cache of a desktop; 4K ones all the more, where fewer do.
+constexpr std::size_t kMostPairs = 16;
+constexpr std::size_t kFewestPairs = 4;
+constexpr std::size_t kEnoughBytes = std::size_t{512} << 20;
 /// Rows start on a cache line, as GStreamer's allocators see to.
 constexpr std::ptrdiff_t kPitchAlignment = 64;
 
@@ -26,27 +30,26 @@ class CpuTarget final : public Target {
 
   bool lay_out(const FrameFormat& format, const std::vector<std::uint8_t>& noise) override {
     format_ = format;
-    const PlaneFormat& plane = format.planes[0];
-    pitch_ = (plane.row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
-    const std::size_t packed = static_cast<std::size_t>(plane.row_bytes) * plane.rows;
-    pairs_.assign(kPairs, Pair());
-    for (std::size_t k = 0; k < kPairs; ++k) {
+    const StackedSize size = stacked_size(format);
+    pitch_ = (size.row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+    const std::size_t packed = packed_bytes(format);
+    const std::size_t count = std::clamp(kEnoughBytes / packed / 2, kFewestPairs, kMostPairs);
+    pairs_.assign(count, Pair());
+    next_copy_ = count / 2;
+    for (std::size_t k = 0; k < count; ++k) {
       Pair& pair = pairs_[k];
-      pair.src.resize(static_cast<std::size_t>(pitch_) * plane.rows);
+      pair.src.resize(static_cast<std::size_t>(pitch_) * size.rows);
       pair.dst.resize(pair.src.size());
-      const std::uint8_t* from = noise.data() + k * 4099 % (noise.size() - packed + 1);
-      for (int y = 0; y < plane.rows; ++y)
-        std::memcpy(pair.src.data() + y * pitch_,
-                    from + static_cast<std::size_t>(y) * plane.row_bytes,
-                    static_cast<std::size_t>(plane.row_bytes));
+      const std::size_t start = k * 4099 % (noise.size() - packed + 1);
+      copy_rows(packed_view(format, noise.data() + start), view(pair.src));
     }
     return true;
   }
 
   Result<std::shared_ptr<Device>> open() override { return open_device(BackendKind::kCpu, {}); }
 
-  bool load(Convolver& convolver, Device& device) override {
-    convolver_ = &convolver;
+  bool load(const FrameWork& work, Device& device) override {
+    work_ = work;
     device_ = &device;
     next_frame_ = 0;
     return true;
@@ -55,26 +58,21 @@ class CpuTarget final : public Target {
   double time_frames() override {
     bool good = true;
     const double us = time_next(next_frame_, [&](Pair& pair) {
-      good = good && convolver_->run(view(pair.src), view(pair.dst), RunArguments{}).ok() &&
-             device_->finish().ok();
+      good = good && work_(view(pair.src), view(pair.dst)) && device_->finish().ok();
     });
     return good ? us : -1;
   }
 
   double time_copies() override {
-    return time_next(next_copy_, [](Pair& pair) {
-      std::memcpy(pair.dst.data(), pair.src.data(), pair.src.size());
+    return time_next(next_copy_, [&](Pair& pair) {
+      std::memcpy(pair.dst.data(), pair.src.data(), packed_bytes(format_));
     });
   }
 
   std::vector<std::uint8_t> first_output() override {
-    const PlaneFormat& plane = format_.planes[0];
-    std::vector<std::uint8_t> rows;
-    for (int y = 0; y < plane.rows; ++y) {
-      const std::uint8_t* row = pairs_[0].dst.data() + y * pitch_;
-      rows.insert(rows.end(), row, row + plane.row_bytes);
-    }
-    return rows;
+    std::vector<std::uint8_t> frame(packed_bytes(format_));
+    copy_rows(view(pairs_[0].dst), packed_view(format_, frame.data()));
+    return frame;
   }
 
  private:
@@ -95,20 +93,23 @@ class CpuTarget final : public Target {
   }
 
   FrameView view(std::vector<std::uint8_t>& rows) const {
-    FrameView frame;
-    frame.format = format_;
-    frame.data[0] = rows.data();
-    frame.pitch[0] = pitch_;
-    return frame;
+    return stacked_view(format_, rows.data(), pitch_);
+  }
+
+  static void copy_rows(const FrameView& from, const FrameView& to) {
+    for (int p = 0; p < from.format.plane_count; ++p)
+      for (int y = 0; y < from.format.planes[p].rows; ++y)
+        std::memcpy(to.data[p] + y * to.pitch[p], from.data[p] + y * from.pitch[p],
+                    static_cast<std::size_t>(from.format.planes[p].row_bytes));
   }
 
   FrameFormat format_;
   std::ptrdiff_t pitch_ = 0;
   std::vector<Pair> pairs_;
-  Convolver* convolver_ = nullptr;
+  FrameWork work_;
   Device* device_ = nullptr;
   std::size_t next_frame_ = 0;
-  std::size_t next_copy_ = kPairs / 2;  // Not the pair that was just filtered.
+  std::size_t next_copy_ = 0;  ///< Not the pair that was just filtered.
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/benchmarks/frames.h"
 #include "tests/benchmarks/gpu.h"
 #include "tests/benchmarks/targets.h"
 
@@ -22,15 +23,17 @@ class CudaTarget final : public Target {
     gpu_->free_all();
     pairs_.clear();
     format_ = format;
-    const PlaneFormat& plane = format.planes[0];
-    const std::size_t bytes = static_cast<std::size_t>(plane.row_bytes) * plane.rows;
+    const std::size_t bytes = packed_bytes(format);
     const std::size_t count = std::max<std::size_t>(2, gpu_->l2_bytes() / bytes + 1);
     for (std::size_t k = 0; k < count; ++k) {
-      Pair pair{gpu_->allocate(plane.row_bytes, plane.rows),
-                gpu_->allocate(plane.row_bytes, plane.rows)};
-      if (pair.src.data == nullptr || pair.dst.data == nullptr) return false;
+      const Pair pair{allocate_frame(), allocate_frame()};
+      if (pair.src.data[0] == nullptr || pair.dst.data[0] == nullptr) return false;
       const std::size_t start = k * 4099 % (noise.size() - bytes + 1);
-      if (!gpu_->upload(noise.data() + start, pair.src, plane.row_bytes, plane.rows)) return false;
+      const FrameView source = packed_view(format, noise.data() + start);
+      for (int p = 0; p < format.plane_count; ++p)
+        if (!gpu_->upload(source.data[p], device_plane(pair.src, p), format.planes[p].row_bytes,
+                          format.planes[p].rows))
+          return false;
       pairs_.push_back(pair);
     }
     return true;
@@ -38,9 +41,8 @@ class CudaTarget final : public Target {
 
   Result<std::shared_ptr<Device>> open() override { return open_device(BackendKind::kCuda, {}); }
 
-  bool load(Convolver& convolver, Device& device) override {
-    const PlaneFormat& plane = format_.planes[0];
-    const std::size_t bytes = static_cast<std::size_t>(plane.row_bytes) * plane.rows;
+  bool load(const FrameWork& work, Device& device) override {
+    const std::size_t bytes = packed_bytes(format_);
     if (device.native_stream() == nullptr || !device.finish().ok()) return false;
     const auto rotate = [&](auto&& enqueue) {
       return gpu_->capture(device.native_stream(), [&] {
@@ -49,11 +51,9 @@ class CudaTarget final : public Target {
         return true;
       });
     };
-    frames_ = rotate([&](const Pair& pair) {
-      return convolver.run(view(pair.src), view(pair.dst), RunArguments{}).ok();
-    });
+    frames_ = rotate([&](const Pair& pair) { return work(pair.src, pair.dst); });
     copies_ = rotate([&](const Pair& pair) {
-      return gpu_->enqueue_copy(device.native_stream(), pair.src.data, pair.dst.data, bytes);
+      return gpu_->enqueue_copy(device.native_stream(), pair.src.data[0], pair.dst.data[0], bytes);
     });
     return frames_ != nullptr && copies_ != nullptr;
   }
@@ -62,16 +62,19 @@ class CudaTarget final : public Target {
   double time_copies() override { return copies_->run_us() / static_cast<double>(launches()); }
 
   std::vector<std::uint8_t> first_output() override {
-    const PlaneFormat& plane = format_.planes[0];
-    std::vector<std::uint8_t> rows(static_cast<std::size_t>(plane.row_bytes) * plane.rows);
-    if (!gpu_->download(pairs_[0].dst, rows.data(), plane.row_bytes, plane.rows)) return {};
-    return rows;
+    std::vector<std::uint8_t> frame(packed_bytes(format_));
+    const FrameView packed = packed_view(format_, frame.data());
+    for (int p = 0; p < format_.plane_count; ++p)
+      if (!gpu_->download(device_plane(pairs_[0].dst, p), packed.data[p],
+                          format_.planes[p].row_bytes, format_.planes[p].rows))
+        return {};
+    return frame;
   }
 
  private:
   struct Pair {
-    DevicePlane src;
-    DevicePlane dst;
+    FrameView src;
+    FrameView dst;
   };
 
   /// Whole rounds over the pairs.
@@ -80,13 +83,19 @@ class CudaTarget final : public Target {
     return rounds * pairs_.size();
   }
 
-  FrameView view(const DevicePlane& plane) const {
-    FrameView frame;
-    frame.format = format_;
+  /// One allocation a frame, so that one copy of as many bytes stays inside it. Null data if memory
+  /// is out.
+  FrameView allocate_frame() {
+    const StackedSize size = stacked_size(format_);
+    const DevicePlane memory = gpu_->allocate(size.row_bytes, size.rows);
+    if (memory.data == nullptr) return {};
+    FrameView frame = stacked_view(format_, memory.data, memory.pitch);
     frame.memory = Memory::kCuda;
-    frame.data[0] = plane.data;
-    frame.pitch[0] = plane.pitch;
     return frame;
+  }
+
+  static DevicePlane device_plane(const FrameView& frame, int plane) {
+    return {frame.data[plane], frame.pitch[plane]};
   }
 
   std::unique_ptr<Gpu> gpu_;

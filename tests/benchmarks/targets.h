@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where a benchmark runs: pictures in a backend's memory, and timed batches of frames and copies.
+// Where a benchmark runs: frames in a backend's memory, and timed batches of frames and copies.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,10 @@
 
 namespace convolve::benchmarks {
 
-/// Pictures of one size in the backend's memory, in pairs of source and destination: enough of them
+/// Runs or enqueues one frame; false if that failed.
+using FrameWork = std::function<bool(const FrameView& src, const FrameView& dst)>;
+
+/// Frames of one format in the backend's memory, in pairs of source and destination: enough of them
 /// that caches hold nothing of a pair when its turn comes again.
 class Target {
  public:
@@ -21,21 +25,21 @@ class Target {
   /// Multiply-adds a second of the device, measured now; 0 where that has no one answer.
   virtual double measure_fma_rate() = 0;
 
-  /// Lays out pairs for one-plane frames of `format`. Every source is a stretch of `noise`; the
-  /// first starts at its begin. False if memory is out.
+  /// Lays out pairs for frames of `format`. Every source is a stretch of `noise`, plane after
+  /// plane; the first starts at its begin. False if memory is out.
   virtual bool lay_out(const FrameFormat& format, const std::vector<std::uint8_t>& noise) = 0;
 
   /// A fresh device for one convolver.
   virtual Result<std::shared_ptr<Device>> open() = 0;
 
-  /// Readies `convolver` for batches on the pairs. False if that failed.
-  virtual bool load(Convolver& convolver, Device& device) = 0;
+  /// Readies `work`, which goes to `device`, for batches on the pairs. False if that failed.
+  virtual bool load(const FrameWork& work, Device& device) = 0;
 
   /// One batch; microseconds a frame, negative if it failed.
   virtual double time_frames() = 0;
   virtual double time_copies() = 0;
 
-  /// The first destination, packed. Empty if that failed.
+  /// The first destination, packed (frames.h). Empty if that failed.
   virtual std::vector<std::uint8_t> first_output() = 0;
 };
 

@@ -3,41 +3,91 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <future>
+
+#include "tests/benchmarks/frames.h"
+#include "tests/kernels/compare.h"
 
 namespace convolve::benchmarks {
 namespace {
 
 constexpr int kBandRows = 2;
 
-}  // namespace
-
-SampledTruth::SampledTruth(const std::uint8_t* input, int width, int height, const Mask& mask)
-    : width_(width) {
-  for (const int first_row : {0, height / 2, height - kBandRows})
-    bands_.push_back(make_band(input, height, mask, first_row));
+/// `rows` rows of one plane from `first_row` on.
+FrameView cut(const FrameView& frame, int plane, int first_row, int rows) {
+  FrameView band = frame;
+  PlaneFormat& format = band.format.planes[plane];
+  format.rows = rows;
+  for (int c = 0; c < format.component_count; ++c)
+    format.components[c].height = rows;
+  band.data[plane] += first_row * band.pitch[plane];
+  return band;
 }
 
 /// Filters only the rows that the band can see. Where the picture goes on beyond them, the cut rows
 /// are not at the band, so their ghost cells do not matter.
-SampledTruth::Band SampledTruth::make_band(const std::uint8_t* input, int height, const Mask& mask,
-                                           int first_row) const {
+std::vector<Truth> filter_band(const FrameView& frame, int plane, int component, int first_row,
+                               const Mask& mask, const RunArguments& arguments) {
   const int first_seen = std::max(0, first_row - mask.anchor_y);
-  const int end_seen = std::min(height, first_row + kBandRows + mask.height - 1 - mask.anchor_y);
-  Picture seen{width_, end_seen - first_seen, {}};
-  seen.codes.assign(input + static_cast<std::ptrdiff_t>(first_seen) * width_,
-                    input + static_cast<std::ptrdiff_t>(end_seen) * width_);
-  const ReferenceResult result = reference_filter(seen, Component{}, mask, RunArguments{});
+  const int end_seen = std::min(frame.format.planes[plane].rows,
+                                first_row + kBandRows + mask.height - 1 - mask.anchor_y);
+  const FrameView seen = cut(frame, plane, first_seen, end_seen - first_seen);
+  const Component& rule = frame.format.planes[plane].components[component];
+  const ReferenceResult result =
+      reference_filter(decode_component(seen, plane, component), rule, mask, arguments);
   const auto from =
-      result.samples.begin() + static_cast<std::ptrdiff_t>(first_row - first_seen) * width_;
-  return {first_row, {from, from + static_cast<std::ptrdiff_t>(kBandRows) * width_}};
+      result.samples.begin() + static_cast<std::ptrdiff_t>(first_row - first_seen) * rule.width;
+  return {from, from + static_cast<std::ptrdiff_t>(kBandRows) * rule.width};
+}
+
+}  // namespace
+
+SampledTruth::SampledTruth(const std::uint8_t* input, const FrameFormat& format, const Mask& mask,
+                           const RunArguments& arguments)
+    : input_(packed_view(format, input)) {
+  // The truth of wide masks is slow, and a machine with a GPU has cores to spare.
+  std::vector<std::future<std::vector<Truth>>> truths;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    for (const int first_row : {0, plane.rows / 2, plane.rows - kBandRows})
+      for (int c = 0; c < plane.component_count; ++c) {
+        bands_.push_back({p, c, first_row, {}});
+        truths.push_back(std::async(std::launch::async, [this, p, c, first_row, &mask, &arguments] {
+          return input_.format.planes[p].components[c].filtered
+                     ? filter_band(input_, p, c, first_row, mask, arguments)
+                     : std::vector<Truth>();
+        }));
+      }
+  }
+  for (std::size_t k = 0; k < bands_.size(); ++k)
+    bands_[k].samples = truths[k].get();
 }
 
 bool SampledTruth::holds(const std::uint8_t* output) const {
+  const FrameView frame = packed_view(input_.format, output);
   return std::all_of(bands_.begin(), bands_.end(), [&](const Band& band) {
-    const std::uint8_t* given = output + static_cast<std::ptrdiff_t>(band.first_row) * width_;
-    return std::equal(band.samples.begin(), band.samples.end(), given,
-                      [](Truth truth, int code) { return allows(truth, code); });
+    const FrameView given = cut(frame, band.plane, band.first_row, kBandRows);
+    const testing::Comparison comparison =
+        band.samples.empty()
+            ? testing::compare_copied(given, cut(input_, band.plane, band.first_row, kBandRows),
+                                      band.plane, band.component)
+            : testing::compare_component(given, band.plane, band.component, band.samples);
+    return comparison.samples > 0 && comparison.wrong == 0;
   });
+}
+
+int SampledTruth::largest_error(const std::uint8_t* output) const {
+  const FrameView frame = packed_view(input_.format, output);
+  int largest = 0;
+  for (const Band& band : bands_) {
+    if (band.samples.empty()) continue;
+    const Picture given = decode_component(cut(frame, band.plane, band.first_row, kBandRows),
+                                           band.plane, band.component);
+    for (std::size_t k = 0; k < band.samples.size(); ++k)
+      largest = std::max(largest, std::abs(given.codes[k] - band.samples[k].code));
+  }
+  return largest;
 }
 
 }  // namespace convolve::benchmarks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// No time counts before its result is right: bands of rows of large pictures against the reference.
+// No time counts before its result is right: bands of rows of large frames against the reference.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,31 @@
 
 namespace convolve::benchmarks {
 
-/// The truth of some rows of one filtered 8-bit plane: top, middle and bottom.
+/// The truth of some rows of every plane of one filtered frame: top, middle and bottom.
 class SampledTruth {
  public:
-  /// `input` is the plane, packed. Replicate border, no scale, no bias.
-  SampledTruth(const std::uint8_t* input, int width, int height, const Mask& mask);
+  /// `input` is a frame of `format`, packed (frames.h), and outlives this.
+  SampledTruth(const std::uint8_t* input, const FrameFormat& format, const Mask& mask,
+               const RunArguments& arguments);
 
-  /// True if the sampled rows of `output`, packed, keep the contract.
+  /// True if the sampled rows of `output`, packed, keep the contract: filtered components as the
+  /// reference allows, the others bit for bit.
   bool holds(const std::uint8_t* output) const;
 
- private:
-  struct Band {
-    int first_row;
-    std::vector<Truth> samples;
-  };
-  Band make_band(const std::uint8_t* input, int height, const Mask& mask, int first_row) const;
+  /// How far the worst sampled code of a filtered component is from the right one: for judging
+  /// libraries that promise less than the contract.
+  int largest_error(const std::uint8_t* output) const;
 
-  int width_;
+ private:
+  /// Some rows of one component.
+  struct Band {
+    int plane;
+    int component;
+    int first_row;
+    std::vector<Truth> samples;  ///< Empty if it is copied.
+  };
+
+  FrameView input_;
   std::vector<Band> bands_;
 };
 
