@@ -7,16 +7,14 @@
 // Prints Markdown; with --json also writes one JSON object a row. Every row takes about S seconds
 // (default 0.5). Exit status: 0, 1 after a wrong result or a failed call, 2 bad usage or a build
 // that must not be measured, 77 no GPU (1 if CUDACONVOLVE_REQUIRE_GPU=1).
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/benchmarks/frame_cases.h"
 #include "tests/benchmarks/measure.h"
 #include "tests/benchmarks/report.h"
 #include "tests/benchmarks/targets.h"
@@ -136,16 +134,6 @@ class Measurement {
   double fma_rate_;
 };
 
-/// Random integers over a power of two, and of rank 1, so that separable runs the same mask as the
-/// others.
-testing::TestMaskPtr make_mask(int side) {
-  const Mask mask = testing::random_rank1_mask(side, side, testing::Weights::kRational)->mask;
-  const std::vector<double> weights(mask.integers.begin(), mask.integers.end());
-  const double sum = std::fabs(std::accumulate(weights.begin(), weights.end(), 0.0));
-  return testing::typed_mask("rank1", side, side, weights,
-                             std::exp2(std::ceil(std::log2(std::max(1.0, sum)))));
-}
-
 bool measure_all(const Arguments& arguments, Target& target, double fma_rate,
                  std::vector<Row>* rows) {
   Measurement measurement(target, arguments, fma_rate);
@@ -163,7 +151,8 @@ bool measure_all(const Arguments& arguments, Target& target, double fma_rate,
     }
     for (const int side : kSides) {
       if (arguments.side != 0 && arguments.side != side) continue;
-      const testing::TestMaskPtr mask = make_mask(side);
+      // Of rank 1, so that separable runs the same mask as the others.
+      const testing::TestMaskPtr mask = make_mask(MaskKind::kRank1, side).mask;
       const SampledTruth truth(noise.data(), format, mask->mask, RunArguments{});
       for (const testing::KernelOn& which : testing::all_kernels()) {
         if (which.backend != arguments.backend) continue;

@@ -15,25 +15,8 @@ const Row* find(const std::vector<Row>& rows, const std::string& picture, int si
   return nullptr;
 }
 
-template <class Value>
-std::vector<Value> distinct(const std::vector<Row>& rows, Value Row::*member) {
-  std::vector<Value> values;
-  for (const Row& row : rows)
-    if (std::find(values.begin(), values.end(), row.*member) == values.end())
-      values.push_back(row.*member);
-  return values;
-}
-
-/// "12.3", or "-" for nothing.
-std::string number(double value, int decimals) {
-  if (value <= 0) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
 void print_summary(const std::vector<Row>& rows, const std::string& picture, std::FILE* out) {
-  const std::vector<int> sides = distinct(rows, &Row::side);
+  const std::vector<int> sides = distinct_of(rows, &Row::side);
   std::fprintf(out, "\n### %s, one 8-bit plane: microseconds a frame\n\n| kernel |",
                picture.c_str());
   for (const int side : sides)
@@ -42,7 +25,7 @@ void print_summary(const std::vector<Row>& rows, const std::string& picture, std
   for (std::size_t k = 0; k < sides.size(); ++k)
     std::fprintf(out, "---:|");
   std::fprintf(out, "\n");
-  for (const KernelKind kernel : distinct(rows, &Row::kernel)) {
+  for (const KernelKind kernel : distinct_of(rows, &Row::kernel)) {
     std::fprintf(out, "| %s |", kernel_info(kernel).nick);
     for (const int side : sides) {
       const Row* row = find(rows, picture, side, kernel);
@@ -78,16 +61,6 @@ void print_details(const std::vector<Row>& rows, const std::string& picture, std
   }
 }
 
-/// Names, plans and devices hold no control characters.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
 }  // namespace
 
 Spread spread_of(std::vector<double> values) {
@@ -99,17 +72,37 @@ Spread spread_of(std::vector<double> values) {
   return {at(0.1), at(0.5), at(0.9)};
 }
 
-void print_markdown(const Setting& setting, const std::vector<Row>& rows, std::FILE* out) {
+std::string number(double value, int decimals) {
+  if (value <= 0) return "-";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
+  return text;
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
+}
+
+void print_setting(const Setting& setting, std::FILE* out) {
   std::fprintf(out, "Backend %s on %s, commit %s.\n", setting.backend.c_str(),
                setting.device.c_str(), setting.commit.c_str());
   if (setting.fma_rate > 0)
     std::fprintf(out, "FP32 rate measured in this run: %.2f T multiply-adds a second.\n",
                  setting.fma_rate * 1e-12);
+}
+
+void print_markdown(const Setting& setting, const std::vector<Row>& rows, std::FILE* out) {
+  print_setting(setting, out);
   std::fprintf(out,
                "Cold: buffers rotate over at least twice the L2. Medians of batches; copy is one "
                "1D copy of the plane's bytes, sampled beside each batch. Every result was compared "
                "with the exact reference before its time counted.\n");
-  for (const std::string& picture : distinct(rows, &Row::picture)) {
+  for (const std::string& picture : distinct_of(rows, &Row::picture)) {
     print_summary(rows, picture, out);
     print_details(rows, picture, out);
   }

@@ -2,8 +2,11 @@
 // What the benchmark found out, as Markdown for people and as JSON lines for programs.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/core/plan.h"
@@ -19,6 +22,22 @@ struct Spread {
 
 /// Of `values`, which must not be empty.
 Spread spread_of(std::vector<double> values);
+
+/// The different answers of `value`, a function or member of a row, in the order of `rows`.
+template <class AnyRow, class Value>
+auto distinct_of(const std::vector<AnyRow>& rows, Value value) {
+  std::vector<std::decay_t<std::invoke_result_t<Value, const AnyRow&>>> values;
+  for (const AnyRow& row : rows)
+    if (std::find(values.begin(), values.end(), std::invoke(value, row)) == values.end())
+      values.push_back(std::invoke(value, row));
+  return values;
+}
+
+/// "12.3", or "-" for nothing.
+std::string number(double value, int decimals);
+
+/// As a string of JSON. Names, plans and devices hold no control characters.
+std::string quoted(const std::string& text);
 
 struct Row {
   std::string picture;  ///< "1080p"
@@ -43,6 +62,9 @@ struct Setting {
   std::string commit;
   double fma_rate = 0;  ///< Multiply-adds a second, 0 = not measured.
 };
+
+/// The lines that say where and what.
+void print_setting(const Setting& setting, std::FILE* out);
 
 void print_markdown(const Setting& setting, const std::vector<Row>& rows, std::FILE* out);
 void print_json_lines(const Setting& setting, const std::vector<Row>& rows, std::FILE* out);
