@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book instances check sweep memcheck racecheck initcheck
-            synccheck start_stop fault pipelines benchmark)
+            synccheck start_stop fault pipelines benchmark speed)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -106,4 +106,12 @@ suite_benchmark() {
   "$here/tests/bench_kernels" --backend=cuda --commit="$(<"$here/data/commit")" \
     --json="$out/benchmark.json"
   echo "figure: $(wc -l <"$out/benchmark.json") rows"
+}
+
+# What users wait for: whole frames of common formats, beside a copy and NPP; speed.log is the
+# Markdown, speed.json one object a row, which tests/benchmarks/plot.py draws.
+suite_speed() {
+  "$here/tests/bench_planes" --commit="$(<"$here/data/commit")" --seconds=0.05 \
+    --json="$out/speed.json"
+  echo "figure: $(wc -l <"$out/speed.json") rows"
 }
