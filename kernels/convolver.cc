@@ -92,6 +92,8 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->mask_ = mask;
     convolver->plan_ = std::move(plan.value());
     convolver->plan_.storage = job.value()->storage();
+    if (convolver->plan_.digits > 0)
+      convolver->digits_ = make_digits(mask, convolver->plan_.rational, convolver->plan_.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
     convolver->device_ = std::move(device);
     convolver->job_ = std::move(job.value());
@@ -100,10 +102,12 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
 }
 
 bool Convolver::serves(double scale, double bias) const {
-  return accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,
-                            plan_.accumulator) &&
-         (!plan_.weighted ||
-          weighted_sums_serve(format_, mask_, weight_totals_, scale, *plan_.weighted));
+  const bool exact_enough = digits_
+                                ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
+                                : accumulator_serves(format_, mask_, scale, bias, plan_.passes(),
+                                                     plan_.rational, plan_.accumulator);
+  return exact_enough && (!plan_.weighted || weighted_sums_serve(format_, mask_, weight_totals_,
+                                                                 scale, *plan_.weighted));
 }
 
 Status Convolver::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {

@@ -12,12 +12,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/core/alpha_weighting.h"
 #include "kernels/core/backend.h"
 #include "kernels/core/border.h"
+#include "kernels/core/digits.h"
 #include "kernels/core/mask.h"
 #include "kernels/core/mask_grammar.h"
 #include "kernels/core/named_masks.h"
@@ -64,7 +66,8 @@ class Convolver {
   FrameFormat format_;
   Mask mask_;
   Plan plan_;
-  WeightTotals weight_totals_;  ///< Of mask_, if colour is weighted by alpha.
+  std::optional<DigitWeights> digits_;  ///< Of mask_, if the plan counts in digits.
+  WeightTotals weight_totals_;          ///< Of mask_, if colour is weighted by alpha.
   std::shared_ptr<Device> device_;
   std::unique_ptr<Job> job_;
 };

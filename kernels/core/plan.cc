@@ -24,6 +24,10 @@ const KernelInfo kKernels[kKernelCount] = {
      "Several outputs per thread in registers: ECE408 lecture 9 (cuda, cpu)", true, true},
     {KernelKind::kSeparable, "separable",
      "Rank-1 masks as a row pass and a column pass: PMPP 7.2-7.5 in 1D (cuda, cpu)", true, true},
+    {KernelKind::kTensor, "tensor",
+     "Weights as 8-bit digits on the INT8 tensor cores, exactly: 8-bit samples, compute capability "
+     "7.5 and up (cuda)",
+     true, false},
 };
 
 const KernelInfo& kernel_info(KernelKind kind) {
@@ -53,6 +57,7 @@ std::string Plan::to_string() const {
     text += " tile " + std::to_string(tile_width) + "x" + std::to_string(tile_height);
   if (kernel == KernelKind::kSeparable && backend == BackendKind::kCuda)
     text += passes() == Passes::kDirect ? " one-pass" : fused ? " fused" : " two-pass";
+  if (digits > 0) text += digits == 1 ? " 1 digit" : " " + std::to_string(digits) + " digits";
   text += std::string(" ") + accumulator_name(accumulator) + (rational ? " rational " : " real ");
   text += storage_name(storage);
   if (weighted) {
@@ -66,8 +71,8 @@ std::string Plan::to_string() const {
 bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.kernel == b.kernel && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.fused == b.fused && a.rational == b.rational &&
-         a.accumulator == b.accumulator && a.storage == b.storage && a.weighted == b.weighted &&
-         a.reason == b.reason;
+         a.accumulator == b.accumulator && a.digits == b.digits && a.storage == b.storage &&
+         a.weighted == b.weighted && a.reason == b.reason;
 }
 
 }  // namespace convolve

@@ -29,6 +29,7 @@ enum class KernelKind : int {
   kCachedHalo,
   kCoarsened,
   kSeparable,
+  kTensor,
 };
 
 struct KernelInfo {
@@ -40,7 +41,7 @@ struct KernelInfo {
 };
 
 /// All kernels, kAuto first, in the order of the enum.
-inline constexpr int kKernelCount = 8;
+inline constexpr int kKernelCount = 9;
 extern const KernelInfo kKernels[kKernelCount];
 const KernelInfo& kernel_info(KernelKind kind);
 
@@ -73,6 +74,7 @@ struct Plan {
   bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
+  int digits = 0;  ///< tensor: 8-bit digits of a weight, summed in int32.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
@@ -105,6 +107,10 @@ constexpr int tiled_input_tile(int tile_width, int k) {
 /// the height took 71.4 us for 70.3 at 9x9 (4K, H100).
 inline constexpr int kCoarsenedTileWidth = 128;
 inline constexpr int kCoarsenedTileHeight = 32;
+
+/// Outputs of one block of the CUDA kernel tensor: four warps with 128 bytes x 8 rows each.
+inline constexpr int kTensorTileBytes = 128;
+inline constexpr int kTensorTileRows = 32;
 
 /// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so
 /// that both passes run in one launch.

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
 
 namespace convolve {
@@ -81,6 +83,10 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
       plan.tile_height = tile.height;
       return {};
     }
+    case KernelKind::kTensor:
+      plan.tile_width = kTensorTileBytes;
+      plan.tile_height = kTensorTileRows;
+      return {};
     case KernelKind::kAuto:
     case KernelKind::kBasic:
     case KernelKind::kConstant:
@@ -91,6 +97,32 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
 
 bool weights_by_alpha(const FrameFormat& format, const Options& options) {
   return options.alpha_mode == AlphaMode::kPremultiplied && has_weighted(format);
+}
+
+/// Arithmetic of tensor, or why it cannot serve.
+Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& options,
+                   const DeviceCapabilities& device, Plan& plan) {
+  if (device.compute_capability < 75)
+    return unsupported("device: it has no INT8 tensor cores (compute capability 7.5)");
+  if (weights_by_alpha(format, options))
+    return unsupported("alpha: it cannot weight colour by alpha");
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    const bool filtered =
+        std::any_of(plane.components, plane.components + plane.component_count,
+                    [](const Component& component) { return component.filtered; });
+    if (filtered && !byte_phases(plane)) return unsupported("size: samples of other than 8 bits");
+  }
+  plan.rational = is_rational(format, mask, options.scale);
+  const std::optional<DigitWeights> weights =
+      choose_digits(format, mask, options.scale, plan.rational);
+  if (!weights)
+    return unsupported("size: the weights need more than " + std::to_string(kMostDigits) +
+                       " digits of 8 bits, or sums of more than 32");
+  plan.digits = weights->digits;
+  plan.accumulator = Accumulator::kInt32;
+  plan.storage = MaskStorage::kGlobalMemory;
+  return {};
 }
 
 /// Everything but the reason for `kernel`, or why it cannot serve: "size: ...", "memory: ...",
@@ -115,6 +147,12 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
   plan.kernel = kernel;
   if (kernel != KernelKind::kSeparable)
     if (Status status = need_dense(mask); !status.ok()) return status;
+  if (kernel == KernelKind::kTensor) {
+    Status status = plan_digits(format, mask, options, device, plan);
+    if (status.ok()) status = plan_tile(mask, options, device, plan);
+    if (!status.ok()) return status;
+    return plan;
+  }
 
   const Result<Accumulator> accumulator = choose_accumulator(
       format, mask, options.scale, options.bias, plan.passes(), /*with_int32=*/cuda);
@@ -153,15 +191,29 @@ std::string others_text(const FrameFormat& format, const Mask& mask, const Optio
   return std::string("; on the ") + backend + " backend these can: " + names;
 }
 
-/// True if two passes are worth their overhead. On an H100 (4K, one 8-bit plane) coarsened takes
-/// about 18 + 0.36 WH us and separable 45 + 0.9 (W + H): 49.7 against 56.3 at 9x9, 106 against 68
-/// at 15x15. On the CPU it is enough that they save half of the multiply-adds: 0.49 against 0.29 ms
-/// at 7x7 (1080p, 16 threads, AVX-512).
+/// True if two passes are worth their overhead. On the CPU it is enough that they save half of the
+/// multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16 threads, AVX-512). For CUDA see
+/// cuda_cost().
 bool two_passes_pay(const Mask& mask, BackendKind backend) {
   if (!mask.dense()) return true;
   const double direct = static_cast<double>(mask.taps());
   const double passes = mask.width + mask.height;
   return backend == BackendKind::kCuda ? direct > 75 + 2.5 * passes : direct > 2 * passes;
+}
+
+/// What a 4K plane of 8-bit samples takes under `plan`, in microseconds: lines through measurements
+/// on an H100 (tests/benchmarks/RESULTS.md), to compare kernels by.
+double cuda_cost(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  const double taps = static_cast<double>(mask.taps());
+  if (plan.kernel == KernelKind::kCoarsened) return 18 + 0.36 * taps;
+  if (plan.kernel == KernelKind::kSeparable) return 45 + 0.9 * (mask.width + mask.height);
+  // tensor: products of a mask row with windows of 32 bytes; taps lie `step` bytes apart.
+  int step = 1;
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c)
+      step = std::max(step, format.planes[p].components[c].step);
+  const int windows = ((mask.width - 1) * step + 8 + 16 + 31) / 32;
+  return 10 + 0.72 * plan.digits * windows * mask.height;
 }
 
 /// The sums of weighted colour, if there is any.
@@ -183,6 +235,35 @@ std::string taps_text(const Mask& mask) {
          std::to_string(mask.taps());
 }
 
+std::string reason_for(const Plan& plan, const Mask& mask) {
+  if (plan.kernel == KernelKind::kSeparable)
+    return size_text(mask) + ", rank 1: " + taps_text(mask);
+  if (plan.kernel == KernelKind::kTensor)
+    return size_text(mask) + ", 8-bit samples on tensor cores";
+  return size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
+         "several outputs per thread";
+}
+
+/// The cheapest of the kernels that nobody has to ask for.
+Result<Plan> choose_cuda(const FrameFormat& format, const Mask& mask, const Options& options,
+                         const DeviceCapabilities& device) {
+  std::optional<Plan> best;
+  std::string refusal;
+  for (const KernelKind kernel :
+       {KernelKind::kTensor, KernelKind::kSeparable, KernelKind::kCoarsened}) {
+    Result<Plan> plan = plan_for(kernel, format, mask, options, device);
+    if (!plan.ok()) {
+      refusal = plan.status().message();
+      continue;
+    }
+    if (!best || cuda_cost(plan.value(), format, mask) < cuda_cost(*best, format, mask))
+      best = std::move(plan.value());
+  }
+  if (!best) return unsupported("no kernel can serve this mask: " + refusal);
+  best->reason = reason_for(*best, mask);
+  return *std::move(best);
+}
+
 /// The kernel of what is not weighted by alpha.
 Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Options& options,
                            const DeviceCapabilities& device) {
@@ -201,17 +282,17 @@ Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Op
                        others_text(format, mask, options, device));
   }
 
+  if (device.backend == BackendKind::kCuda) return choose_cuda(format, mask, options, device);
   if (mask.rank1 && two_passes_pay(mask, device.backend)) {
     Result<Plan> plan = plan_for(KernelKind::kSeparable, format, mask, options, device);
     if (plan.ok()) {
-      plan.value().reason = size_text(mask) + ", rank 1: " + taps_text(mask);
+      plan.value().reason = reason_for(plan.value(), mask);
       return plan;
     }
   }
   Result<Plan> plan = plan_for(KernelKind::kCoarsened, format, mask, options, device);
   if (plan.ok()) {
-    plan.value().reason = size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
-                          "several outputs per thread";
+    plan.value().reason = reason_for(plan.value(), mask);
     return plan;
   }
   return unsupported("no kernel can serve this mask: " + plan.status().message());

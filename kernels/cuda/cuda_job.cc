@@ -12,6 +12,7 @@
 #include "kernels/cuda/fault.h"
 #include "kernels/cuda/mask_bank.h"
 #include "kernels/cuda/planes.h"
+#include "kernels/cuda/tensor_pass.h"
 #include "kernels/cuda/variant.h"
 #include "kernels/cuda/weighted_pass.h"
 
@@ -66,6 +67,7 @@ class CudaJob final : public Job {
   bool needs_device(int plane) const;
   Status place_mask();
   Status prepare_weighting();
+  Status prepare_tensor();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
@@ -73,8 +75,10 @@ class CudaJob final : public Job {
   void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group) const;
   Status bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out);
-  Status launch_kernels(const FrameFormat& format, const Planes& in, const Planes& out,
-                        Border border);
+  Status launch(const FrameFormat& format, const Planes& in, const Planes& out,
+                const RunArguments& arguments);
+  Status launch_groups(const FrameFormat& format, const Planes& in, const Planes& out,
+                       Border border);
   Status return_planes(const FrameView& src, const FrameView& dst, const Planes& out);
 
   std::shared_ptr<DeviceCore> core_;
@@ -89,7 +93,8 @@ class CudaJob final : public Job {
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
   std::optional<WeightedPass> weighted_;
-  LaunchArguments arguments_;  ///< What all launches share.
+  std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
+  LaunchArguments arguments_;         ///< What all launches share.
 
   Epilogue epilogues_[kMaxPlanes][kMaxComponents];
   bool have_epilogues_ = false;
@@ -105,6 +110,7 @@ CudaJob::~CudaJob() {
   global_weights_ = DeviceMemory();
   intermediate_ = DeviceMemory();
   weighted_.reset();
+  tensor_.reset();
 }
 
 /// Kernels also read alpha that they leave alone.
@@ -113,6 +119,10 @@ bool CudaJob::needs_device(int plane) const {
 }
 
 Status CudaJob::prepare() {
+  if (plan_.kernel == KernelKind::kTensor) {
+    Status status = prepare_tensor();
+    return status.ok() ? reserve_planes() : status;
+  }
   arguments_.accumulator = plan_.accumulator;
   arguments_.tile_width = plan_.tile_width;
   arguments_.tile_height = plan_.tile_height;
@@ -163,6 +173,14 @@ Status CudaJob::prepare_weighting() {
   Result<WeightedPass> pass = WeightedPass::make(format_, mask_, *plan_.weighted, core_->stream());
   if (!pass.ok()) return pass.status();
   weighted_ = std::move(pass.value());
+  return {};
+}
+
+Status CudaJob::prepare_tensor() {
+  Result<TensorPass> pass = TensorPass::make(format_, mask_, plan_, core_->stream());
+  if (!pass.ok()) return pass.status();
+  tensor_ = std::move(pass.value());
+  arguments_.storage = MaskStorage::kGlobalMemory;
   return {};
 }
 
@@ -257,10 +275,10 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format,
 Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
   const CurrentContext current(core_->context());
   if (!current.status().ok()) return current.status();
-  update_epilogues(arguments.scale, arguments.bias);
+  if (!tensor_) update_epilogues(arguments.scale, arguments.bias);
   Planes in, out;
   Status status = bring_planes(src, dst, in, out);
-  if (status.ok()) status = launch_kernels(src.format, in, out, arguments.border);
+  if (status.ok()) status = launch(src.format, in, out, arguments);
   return status.ok() ? return_planes(src, dst, out) : status;
 }
 
@@ -288,11 +306,20 @@ Status CudaJob::bring_planes(const FrameView& src, const FrameView& dst, Planes&
   return {};
 }
 
-Status CudaJob::launch_kernels(const FrameFormat& format, const Planes& in, const Planes& out,
-                               Border border) {
+Status CudaJob::launch(const FrameFormat& format, const Planes& in, const Planes& out,
+                       const RunArguments& arguments) {
+  if (Status status = core_->kernels_begin(); !status.ok()) return status;
+  Status status = tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
+                                            arguments.border, core_->stream())
+                          : launch_groups(format, in, out, arguments.border);
+  if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
+  return status.ok() ? core_->kernels_end() : status;
+}
+
+Status CudaJob::launch_groups(const FrameFormat& format, const Planes& in, const Planes& out,
+                              Border border) {
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, weighting());
-  if (Status status = core_->kernels_begin(); !status.ok()) return status;
   for (int g = 0; g < count; ++g) {
     const ComponentGroup& group = groups[g];
     const std::size_t p = static_cast<std::size_t>(group.plane);
@@ -311,9 +338,7 @@ Status CudaJob::launch_kernels(const FrameFormat& format, const Planes& in, cons
                         : CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
     if (!status.ok()) return status;
   }
-  if (Status status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream())); !status.ok())
-    return status;
-  return core_->kernels_end();
+  return {};
 }
 
 /// Copies the planes that no kernel has seen, then what the kernels made.

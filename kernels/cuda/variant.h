@@ -76,7 +76,7 @@ struct Variant {
   cudaError_t (*launch)(const LaunchArguments& arguments, cudaStream_t stream);
 };
 
-/// The variant of `kind`; kAuto is not one.
+/// The variant of `kind`; kAuto is not one, nor is kTensor, which filters whole frames.
 const Variant& cuda_variant(KernelKind kind);
 
 extern const Variant kBasicVariant;

@@ -7,6 +7,7 @@ const Variant& cuda_variant(KernelKind kind) {
   switch (kind) {
     case KernelKind::kAuto:
     case KernelKind::kBasic:
+    case KernelKind::kTensor:  // Has a pass of its own, tensor_pass.h.
       break;
     case KernelKind::kConstant:
       return kConstantVariant;

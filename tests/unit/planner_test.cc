@@ -38,40 +38,39 @@ struct Choice {
 TEST(Planner, TableOfChoices) {
   const Choice table[] = {
       {"identity",
-       "cuda coarsened tile 128x32 float32 rational constant-memory (1x1, rank 1 but small: "
-       "several outputs per thread)",
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (1x1, 8-bit samples on tensor "
+       "cores)",
        "cpu coarsened float32 rational host-memory (1x1, rank 1 but small: several outputs per "
        "thread)"},
       {"sobel-x",
-       "cuda coarsened tile 128x32 float32 rational constant-memory (3x3, rank 1 but small: "
-       "several outputs per thread)",
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, 8-bit samples on tensor "
+       "cores)",
        "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
        "thread)"},
       {"laplacian",
-       "cuda coarsened tile 128x32 float32 rational constant-memory (3x3, several outputs per "
-       "thread)",
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, 8-bit samples on tensor "
+       "cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
       {"box:5",
-       "cuda coarsened tile 128x32 float32 rational constant-memory (5x5, rank 1 but small: "
-       "several "
-       "outputs per thread)",
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (5x5, 8-bit samples on tensor "
+       "cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda separable tile 64x32 fused float32 real constant-memory (13x13, rank 1: 26 taps "
-       "instead of 169)",
+       "cuda tensor tile 128x32 2 digits int32 real global-memory (13x13, 8-bit samples on tensor "
+       "cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13",
-       "cuda coarsened tile 128x32 float32 rational constant-memory (13x1, rank 1 but small: "
-       "several outputs per thread)",
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (13x1, 8-bit samples on "
+       "tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
-       "cuda coarsened tile 128x32 float32 real constant-memory (15x15, several outputs per "
-       "thread)",
+       "cuda tensor tile 128x32 2 digits int32 real global-memory (15x15, 8-bit samples on tensor "
+       "cores)",
        "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
       {"disk:127.5",
-       "cuda coarsened tile 128x32 float64 real global-memory (255x255, several outputs per "
-       "thread)",
+       "cuda tensor tile 128x32 1 digit int32 real global-memory (255x255, 8-bit samples on tensor "
+       "cores)",
        "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
       {"gaussian:30",
        "cuda separable tile 64x32 two-pass float32 real constant-memory (181x181, rank 1: 362 taps "
@@ -92,6 +91,37 @@ TEST(Planner, TableOfChoices) {
     EXPECT_EQ(plan_text(choice.mask, h100()), choice.cuda);
     EXPECT_EQ(plan_text(choice.mask, cpu()), choice.cpu);
   }
+}
+
+TEST(Planner, TensorIsForEightBitSamplesAndTensorCores) {
+  const Options tensor = forced(KernelKind::kTensor);
+  const Mask mask = mask_of("laplacian");
+  DeviceCapabilities pascal = h100();
+  pascal.compute_capability = 61;
+  EXPECT_NE(make_plan(grey(64, 48), mask, tensor, pascal)
+                .status()
+                .message()
+                .find("device: it has no INT8 tensor cores"),
+            std::string::npos);
+  EXPECT_EQ(make_plan(grey(64, 48), mask, {}, pascal).value().kernel, KernelKind::kCoarsened);
+
+  FrameFormat deep = grey(64, 48);
+  deep.planes[0].sample_bytes = 2;
+  deep.planes[0].row_bytes *= 2;
+  deep.planes[0].components[0].step = 2;
+  deep.planes[0].components[0].depth = 16;
+  EXPECT_NE(make_plan(deep, mask, tensor, h100()).status().message().find("size: samples of other"),
+            std::string::npos);
+  EXPECT_EQ(make_plan(deep, mask, {}, h100()).value().kernel, KernelKind::kCoarsened);
+
+  EXPECT_NE(plan_text("2x1: 1e38 -1e38", h100(), tensor).find("size: the weights need more than 3"),
+            std::string::npos);
+}
+
+// Passes over rows and columns win where a mask of rank 1 is large or needs many digits.
+TEST(Planner, SeparableTakesOverFromTensor) {
+  EXPECT_NE(plan_text("gaussian:5", h100()).find("cuda tensor"), std::string::npos);
+  EXPECT_NE(plan_text("gaussian:9", h100()).find("cuda separable"), std::string::npos);
 }
 
 TEST(Planner, ForcedKernelsAreTaken) {
@@ -152,15 +182,15 @@ TEST(Planner, RefusalsNameTheGroundAndWhoServes) {
   EXPECT_EQ(plan_text("laplacian", h100(), forced(KernelKind::kSeparable)),
             "kernel=separable cannot serve this mask: rank: the mask is not of rank 1, a column "
             "times a row; on the cuda backend these can: basic, constant, tiled-input, "
-            "tiled-output, cached-halo, coarsened");
+            "tiled-output, cached-halo, coarsened, tensor");
   EXPECT_EQ(plan_text("box:41", h100(), forced(KernelKind::kTiledInput)),
             "kernel=tiled-input cannot serve this mask: size: a block of 32 x 32 threads holds the "
             "input tile of masks up to 32x32, this one is 41x41; on the cuda backend these can: "
-            "basic, constant, tiled-output, cached-halo, coarsened, separable");
+            "basic, constant, tiled-output, cached-halo, coarsened, separable, tensor");
   EXPECT_EQ(plan_text("disk:127.5", h100(), forced(KernelKind::kTiledOutput)),
             "kernel=tiled-output cannot serve this mask: memory: a tile of 8x8 with the halo of a "
             "255x255 mask takes 274576 bytes of shared memory, a block has 232448; on the cuda "
-            "backend these can: basic, cached-halo, coarsened");
+            "backend these can: basic, cached-halo, coarsened, tensor");
   EXPECT_NE(plan_text("disk:127.5", h100(), forced(KernelKind::kConstant))
                 .find("size: a mask of 255x255 takes 520200 bytes, the constant bank has 65536"),
             std::string::npos);

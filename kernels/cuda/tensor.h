@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CUDA kernel `tensor`, as the host side sees it: all filtered planes of a frame in one launch.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/border.h"
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/digits.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+/// A product of the tensor cores: 16 adjacent bytes of a row from a window of 32 bytes.
+inline constexpr int kColumnBytes = 16;
+inline constexpr int kWindowBytes = 32;
+
+/// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
+using Codes = DigitEpilogue::Codes;
+
+/// The component that the bytes of one phase belong to.
+struct TensorPhase {
+  int offset = 0;  ///< Bytes from the start of a row to its first sample,
+  int step = 1;    ///< from there to its neighbour,
+  int width = 0;   ///< and how many there are.
+  int black = 0;   ///< What ghosts without signal hold.
+  bool filtered = true;
+  std::int32_t start = 0;  ///< DigitEpilogue::start, then its other members.
+  float base = 0;
+  Epilogue general;
+};
+
+struct TensorPlane {
+  const std::uint8_t* src = nullptr;
+  std::uint8_t* dst = nullptr;
+  std::int64_t src_pitch = 0;
+  std::int64_t dst_pitch = 0;
+  int rows = 0;
+  int row_bytes = 0;
+  int whole_bytes = 0;  ///< Up to here every byte of a row is a sample.
+  int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
+  int segments = 1;     ///< Windows side by side that cover the mask.
+  const uint4* fragments = nullptr;  ///< tensor_fragments.h
+  int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
+  int inner_first = 0;    ///< the first
+  int inner_columns = 0;  ///< and their number.
+  std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
+  std::uint32_t edge_reciprocal = 0;   ///< Of the others.
+  int first_block = 0;                 ///< Of the launch's.
+  int edge_blocks = 0;                 ///< From there on.
+  int period = 1;
+  bool copies = false;  ///< Some phase is not filtered.
+  bool uniform = true;  ///< The first phase's epilogue serves all that are filtered.
+  bool plain = true;    ///< uniform, copies nothing, and words of four bytes can be stored.
+  float scale = 1;
+  TensorPhase phase[kMaxPeriod];
+};
+
+struct TensorArguments {
+  int plane_count = 0;
+  int blocks = 0;
+  int steps = 0;  ///< Of 8 rows that a warp of an inner column takes; 0: kernels for any mask.
+  int mask_height = 1;
+  int anchor_y = 0;
+  int digits = 1;
+  Border border = Border::kReplicate;
+  Codes codes = Codes::kGeneral;
+  TensorPlane plane[kMaxPlanes];
+};
+
+/// Rows of a mask that the marching kernels take.
+inline constexpr int kMarchRows = 9;
+
+/// Forces the kernels to load now: those that march, or those for any mask.
+cudaError_t load_tensor(bool march);
+
+/// Blocks of the marching kernel that the device holds at once.
+cudaError_t resident_tensor_blocks(int* blocks);
+
+/// Enqueues the filter on `stream`.
+cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream);
+
+}  // namespace convolve

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/tensor_fragments.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/cuda/tensor.h"
+
+namespace convolve {
+namespace {
+
+constexpr int kLanes = 32;
+constexpr int kWords = 4;
+
+/// The weight by which output byte `dx` of a column sees byte `b` of its windows in mask row `ky`.
+std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask,
+                       const DigitWeights& weights, int left, int ky, int dx, int b) {
+  // A period that does not divide the column has components of one step only.
+  const int step = plane.components[phases.component[dx % phases.period]].step;
+  const int distance = b - left - dx;
+  if (distance % step != 0) return 0;
+  const int kx = mask.anchor_x + distance / step;
+  if (kx < 0 || kx >= mask.width) return 0;
+  return weights.values[static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
+                        static_cast<std::size_t>(kx)];
+}
+
+}  // namespace
+
+TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
+  int step = 1;
+  for (int p = 0; p < phases.period; ++p)
+    step = std::max(step, plane.components[phases.component[p]].step);
+  constexpr int kAlignment = 8;
+  const int left = (mask.anchor_x * step + kAlignment - 1) / kAlignment * kAlignment;
+  const int right = (mask.width - 1 - mask.anchor_x) * step;
+  return {left, (left + kColumnBytes + right + kWindowBytes - 1) / kWindowBytes};
+}
+
+std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                            const Mask& mask, const DigitWeights& weights) {
+  const TensorWindow window = tensor_window(plane, phases, mask);
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * window.segments * mask.height + 1) *
+                kLanes * kWords);
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int segment = 0; segment < window.segments; ++segment)
+      for (int ky = 0; ky < mask.height; ++ky)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            const int dx = 2 * (lane / 4) + w % 2;
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              const int b = kWindowBytes * segment + 8 * (lane % 4) + 4 * (w / 2) + j;
+              const int value = balanced_digit(
+                  weight_at(plane, phases, mask, weights, window.left, ky, dx, b), digit);
+              word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
+}  // namespace convolve

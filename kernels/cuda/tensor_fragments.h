@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The mask as tensor cores read it: operand A of mma.m16n8k32, made on the host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/digits.h"
+#include "kernels/core/mask.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+/// How far the windows of one plane reach.
+struct TensorWindow {
+  int left = 0;      ///< Bytes before a column, a multiple of 8, so that windows lie on 8 bytes.
+  int segments = 1;  ///< Windows of 32 bytes from there on.
+};
+TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// Fragments of 32 lanes x 4 words: for each digit, the highest first, each segment and each row of
+/// the mask; and one more of zeros, as the kernel reads one ahead.
+///
+/// A row of operand A belongs to one byte of a column of 16 and holds the mask's row as that byte
+/// sees it: a Toeplitz matrix. Row m is byte 2 m for m < 8 and 2 (m - 8) + 1 above, so that a lane
+/// gets neighbours; position k is byte 8 (k / 4 % 4) + k % 4 + 4 (k / 16) of the window, so that a
+/// lane's part of operand B is 8 adjacent bytes.
+std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                            const Mask& mask, const DigitWeights& weights);
+
+}  // namespace convolve

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A CUDA job that runs the kernel `tensor`: the mask's fragments in device memory, and the launch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/digits.h"
+#include "kernels/core/plan.h"
+#include "kernels/cuda/handles.h"
+#include "kernels/cuda/planes.h"
+#include "kernels/cuda/tensor.h"
+
+namespace convolve {
+
+/// Made, used and destroyed in the context of its stream.
+class TensorPass {
+ public:
+  /// Enqueues the upload on `stream` and makes the kernels load. The fragments on the host belong
+  /// to the pass: it must stay until the stream has copied them. Errors: kOutOfMemory, or of CUDA.
+  static Result<TensorPass> make(const FrameFormat& format, const Mask& mask, const Plan& plan,
+                                 cudaStream_t stream);
+
+  /// Enqueues the filter of all planes with a filtered component. `format` may be a field of the
+  /// planned one; planes lie in device memory.
+  Status launch(const FrameFormat& format, const std::array<PlaneMemory, kMaxPlanes>& in,
+                const std::array<PlaneMemory, kMaxPlanes>& out, double scale, double bias,
+                Border border, cudaStream_t stream);
+
+ private:
+  void update_epilogues(double scale, double bias);
+  Codes update_plane(int p, double scale, double bias, Codes most);
+
+  FrameFormat format_;
+  Mask mask_;
+  bool rational_ = false;
+  DigitWeights weights_;
+  std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
+  DeviceMemory device_fragments_;
+  bool march_ = false;       ///< The mask is small enough for the marching kernels.
+  int resident_blocks_ = 1;  ///< Of the marching kernel, on the device.
+  BytePhases phases_[kMaxPlanes];
+  TensorArguments arguments_;  ///< Planes as in the format, but for where they lie and their size.
+  bool have_epilogues_ = false;
+  double scale_ = 1, bias_ = 0;  ///< That the epilogues were made for.
+};
+
+}  // namespace convolve

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Weights as 8-bit digits, and planes of bytes.
+#include "kernels/core/digits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "kernels/core/arithmetic.h"
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/mask_grammar.h"
+
+namespace convolve {
+namespace {
+
+FrameFormat grey() {
+  FrameFormat format;
+  format.plane_count = 1;
+  PlaneFormat& plane = format.planes[0];
+  plane.rows = 48;
+  plane.row_bytes = 64;
+  plane.component_count = 1;
+  plane.components[0].width = 64;
+  plane.components[0].height = 48;
+  return format;
+}
+
+Mask mask_of(const std::string& text) {
+  return Mask::make(parse_mask(text).value()).value();
+}
+
+std::optional<DigitWeights> digits_of(const std::string& text, double scale = 1) {
+  const Mask mask = mask_of(text);
+  return choose_digits(grey(), mask, scale, is_rational(grey(), mask, scale));
+}
+
+TEST(Digits, AreBalanced) {
+  for (const int value : {0, 1, -1, 127, 128, -128, -129, 255, 32639, -32896, 8355711, -8421504}) {
+    int sum = 0;
+    for (int d = kMostDigits - 1; d >= 0; --d) {
+      const int digit = balanced_digit(value, d);
+      EXPECT_GE(digit, -128) << value;
+      EXPECT_LE(digit, 127) << value;
+      sum = sum * 256 + digit;
+    }
+    EXPECT_EQ(sum, value);
+  }
+}
+
+TEST(Digits, OfRationalMasksAreTheirIntegers) {
+  EXPECT_EQ(digits_of("1 2 1; 2 -128 2; 1 2 127 / 16")->digits, 1);
+  EXPECT_EQ(digits_of("1 2 1; 2 128 2; 1 2 1 / 16")->digits, 2);
+  EXPECT_EQ(digits_of("3x1: 1 32639 -32896 / 65536")->digits, 2);
+  EXPECT_EQ(digits_of("3x1: 1 32640 1 / 65536")->digits, 3);
+  EXPECT_EQ(digits_of("3x1: 1 8355711 1 / 16777216")->digits, 3);
+  EXPECT_FALSE(digits_of("3x1: 1 8355712 1 / 16777216"));
+  const std::optional<DigitWeights> weights = digits_of("0 -1 0; -1 4 -1; 0 -1 0");
+  EXPECT_EQ(weights->values, (std::vector<std::int32_t>{0, -1, 0, -1, 4, -1, 0, -1, 0}));
+  EXPECT_EQ(weights->unit, 1);
+}
+
+// 255 x sum|n| must stay below 2^31.
+TEST(Digits, SumsFitThirtyTwoBits) {
+  EXPECT_TRUE(digits_of("2x1: 4210752 4210751 / 16777216"));
+  EXPECT_FALSE(digits_of("3x1: 4210752 4210751 4210752 / 16777216"));
+}
+
+// The bound that the plan relies on covers what happens to any picture.
+TEST(Digits, OfRealMasksKeepTheZone) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (const int side : {1, 3, 8, 15, 31}) {
+    std::string text = std::to_string(side) + "x" + std::to_string(side) + ":";
+    for (int i = 0; i < side * side; ++i)
+      text += " " + std::to_string(uniform(random)) + "123456789";
+    const Mask mask =
+        Mask::make(parse_mask(text).value(), Normalize::kAbs, Operation::kCorrelate).value();
+    for (const double scale : {1.0, 4.0, 0.01}) {
+      if (is_rational(grey(), mask, scale)) continue;
+      const auto weights = choose_digits(grey(), mask, scale, false);
+      ASSERT_TRUE(weights) << side;
+      const DigitEpilogue e = make_digit_epilogue(grey().planes[0].components[0], mask, *weights,
+                                                  scale, 0, false, DigitEpilogue::Codes::kBits);
+      EXPECT_EQ(e.codes, DigitEpilogue::Codes::kFloat);
+      for (int picture = 0; picture < 20; ++picture) {
+        double exact = 0;
+        std::int64_t sum = e.start;
+        for (std::size_t i = 0; i < mask.weights.size(); ++i) {
+          const int code =
+              picture % 2 == 0 ? static_cast<int>(random() % 256) : (mask.weights[i] > 0 ? 255 : 0);
+          exact += scale * mask.weights[i] * code;
+          sum += std::int64_t{weights->values[i]} * code;
+        }
+        EXPECT_LT(std::abs(sum), std::int64_t{1} << 31);
+        const double got = e.general.wide.base + e.general.wide.scale * static_cast<double>(sum);
+        EXPECT_LE(std::fabs(got - exact), zone(mask, scale, 8)) << side << " " << scale;
+      }
+    }
+  }
+}
+
+TEST(Digits, RefuseWhatNeedsMore) {
+  EXPECT_FALSE(digits_of("2x1: 1e38 -1e38"));
+  EXPECT_FALSE(digits_of("3x1: 0.7777777771 -1e6 1e6 / 1"));
+}
+
+// Sums that stay below 2^22 under a divisor that is a power of two need no conversion.
+TEST(Digits, WaysToCodes) {
+  const auto codes = [](const char* text, double bias) {
+    const Mask mask = mask_of(text);
+    const DigitWeights weights = choose_digits(grey(), mask, 1, true).value();
+    return make_digit_epilogue(grey().planes[0].components[0], mask, weights, 1, bias, true,
+                               DigitEpilogue::Codes::kBits)
+        .codes;
+  };
+  EXPECT_EQ(codes("1 2 1; 2 4 2; 1 2 1", 0), DigitEpilogue::Codes::kBits);
+  EXPECT_EQ(codes("1 2 1; 2 4 2; 1 2 1", 0.5), DigitEpilogue::Codes::kBits);
+  EXPECT_EQ(codes("box:3", 0), DigitEpilogue::Codes::kFloat) << "a ninth is no float";
+  EXPECT_EQ(codes("3x1: 1 1 1 / 6", 0), DigitEpilogue::Codes::kGeneral) << "ties over 6";
+  EXPECT_EQ(codes("3x1: 30000 1 1 / 32768", 0), DigitEpilogue::Codes::kFloat) << "beyond 2^22";
+}
+
+TEST(BytePhases, OfInterleavedComponents) {
+  PlaneFormat yuy2;
+  yuy2.component_count = 3;
+  yuy2.components[0].step = 2;
+  yuy2.components[1].offset = 1;
+  yuy2.components[2].offset = 3;
+  yuy2.components[1].step = yuy2.components[2].step = 4;
+  const std::optional<BytePhases> phases = byte_phases(yuy2);
+  ASSERT_TRUE(phases);
+  EXPECT_EQ(phases->period, 4);
+  EXPECT_EQ(phases->component[0], 0);
+  EXPECT_EQ(phases->component[1], 1);
+  EXPECT_EQ(phases->component[2], 0);
+  EXPECT_EQ(phases->component[3], 2);
+
+  yuy2.component_count = 2;
+  EXPECT_FALSE(byte_phases(yuy2)) << "a byte without a component";
+  EXPECT_EQ(byte_phases(grey().planes[0])->period, 1);
+  PlaneFormat deep = grey().planes[0];
+  deep.sample_bytes = 2;
+  EXPECT_FALSE(byte_phases(deep));
+}
+
+}  // namespace
+}  // namespace convolve
