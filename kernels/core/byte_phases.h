@@ -16,6 +16,9 @@ inline constexpr int kMaxPeriod = 4;
 struct BytePhases {
   int period = 1;  ///< 1 .. kMaxPeriod bytes.
   int component[kMaxPeriod] = {};
+  /// The last bytes of a row belong to no sample (the second luma of an odd YUY2 row), and are
+  /// copied.
+  bool tail = false;
 };
 
 /// Nothing if the plane has wider samples, fewer bits than 8, or bytes of none or of two

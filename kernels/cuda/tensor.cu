@@ -174,7 +174,10 @@ __device__ __forceinline__ void stay(const TensorArguments& a, const TensorPlane
     if (++digit == a.digits) break;
     shift_sums(a, plane, x, digit, sum);
   }
-  store_rows<kCodes>(plane, x, y, sum);
+  if (kInside && plane.plain)
+    store_plain_rows<kCodes>(plane, x, y, sum);
+  else
+    store_rows<kCodes>(plane, x, y, sum);
 }
 
 /// Which columns a block belongs to: those at the picture's edges, whose warps take one step each

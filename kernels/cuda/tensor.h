@@ -53,8 +53,11 @@ struct TensorPlane {
   int edge_blocks = 0;                 ///< From there on.
   int period = 1;
   bool copies = false;  ///< Some phase is not filtered.
+  bool tail = false;    ///< BytePhases::tail.
   bool uniform = true;  ///< The first phase's epilogue serves all that are filtered.
-  bool plain = true;    ///< uniform, copies nothing, and words of four bytes can be stored.
+  /// One epilogue for all, and whole words to store, of which the bits `kept` are copied.
+  bool plain = true;
+  std::uint32_t kept = 0;
   float scale = 1;
   TensorPhase phase[kMaxPeriod];
 };

@@ -37,6 +37,20 @@ int tiles(int cells, int tile) {
   return (cells + tile - 1) / tile;
 }
 
+bool on_words(const void* data, std::int64_t pitch) {
+  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % 4 == 0;
+}
+
+/// Finds out if `plane`, whose memory is known, can be stored in words.
+void place_words(TensorPlane& plane) {
+  plane.plain = plane.uniform && on_words(plane.dst, plane.dst_pitch);
+  if (!plane.copies) return;
+  plane.plain = plane.plain && on_words(plane.src, plane.src_pitch) && 4 % plane.period == 0;
+  plane.kept = 0;
+  for (int b = 0; b < 4; ++b)
+    if (!plane.phase[b % plane.period].filtered) plane.kept |= 0xFFu << (8 * b);
+}
+
 /// Finds the inner columns of `plane`, whose memory and size are known.
 void place_columns(TensorPlane& plane) {
   const auto address = reinterpret_cast<std::uintptr_t>(plane.src);
@@ -93,6 +107,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
     to.left = window.left;
     to.segments = window.segments;
     to.period = phases.period;
+    to.tail = phases.tail;
     int twin = 0;
     while (twin < p &&
            !(has_filtered(format.planes[twin]) && same_steps(format.planes[twin], plane)))
@@ -200,9 +215,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
       to.whole_bytes =
           std::min(to.whole_bytes, component.offset + component.width * component.step);
     }
-    const auto address = reinterpret_cast<std::uintptr_t>(to.dst);
-    to.plain =
-        to.uniform && !to.copies && (address | static_cast<std::uintptr_t>(to.dst_pitch)) % 4 == 0;
+    place_words(to);
     place_columns(to);
   }
   // The fewest steps with which all blocks run at once: a second wave would take as long again.

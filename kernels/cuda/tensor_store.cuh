@@ -89,8 +89,10 @@ class Output {
 #pragma unroll 1
     for (int b = 0; b < 4; ++b) {
       const TensorPhase& phase = plane_.phase[phase_of(plane_, x_ + b)];
-      if (sample_of(phase, x_ + b) >= phase.width) continue;
-      to[b] = phase.filtered ? static_cast<std::uint8_t>(word >> (8 * b)) : __ldg(from + b);
+      const bool sample = sample_of(phase, x_ + b) < phase.width;
+      if (!sample && !(plane_.tail && x_ + b < plane_.row_bytes)) continue;
+      to[b] =
+          sample && phase.filtered ? static_cast<std::uint8_t>(word >> (8 * b)) : __ldg(from + b);
     }
   }
 
@@ -130,7 +132,7 @@ __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int 
   }
 }
 
-/// Stores a warp's rows where the plane is plain: all bytes are of one phase, whole words of them.
+/// Stores a warp's rows where TensorPlane::plain, and all bytes lie inside the picture's columns.
 template <Codes kCodes>
 __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x, int y,
                                                  const int (&sum)[kRows][4]) {
@@ -138,12 +140,26 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
   const float base[4] = {one_base, one_base, one_base, one_base};
   const int phase[4] = {};
   const int lane = fresh_lane(), room = plane.rows - y;
-  std::uint8_t* to =
-      plane.dst + y * plane.dst_pitch + (x + kColumnBytes * (lane / 4) + 4 * (lane % 4));
+  const int own_x = x + kColumnBytes * (lane / 4) + 4 * (lane % 4);
+  std::uint8_t* to = plane.dst + y * plane.dst_pitch + own_x;
+  if (plane.kept == 0) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
+      const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+      if (r < room) *reinterpret_cast<unsigned*>(to) = word;
+    }
+    return;
+  }
+  const std::uint8_t* from = plane.src + y * plane.src_pitch + own_x;
+  unsigned source[kRows];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r, from += plane.src_pitch)
+    if (r < room) source[r] = __ldg(reinterpret_cast<const unsigned*>(from));
 #pragma unroll
   for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
     const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
-    if (r < room) *reinterpret_cast<unsigned*>(to) = word;
+    if (r < room)
+      *reinterpret_cast<unsigned*>(to) = (word & ~plane.kept) | (source[r] & plane.kept);
   }
 }
 

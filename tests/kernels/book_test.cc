@@ -4,6 +4,7 @@
 // normalisation), and 16-bit samples hold results above 255.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -204,7 +205,17 @@ TEST_P(Book, PlainIntegersNeedNoNormalisation) {
   EXPECT_EQ(filtered(n, plain.value())[2], 57);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, Book, ::testing::ValuesIn(all_kernels()),
+/// All but tensor, which takes samples of 8 bits: the book's numbers are larger.
+std::vector<KernelOn> kernels_of_numbers() {
+  std::vector<KernelOn> kernels = all_kernels();
+  kernels.erase(
+      std::remove_if(kernels.begin(), kernels.end(),
+                     [](const KernelOn& which) { return which.kernel == KernelKind::kTensor; }),
+      kernels.end());
+  return kernels;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Book, ::testing::ValuesIn(kernels_of_numbers()),
                          [](const auto& row) { return test_name(row.param); });
 
 /// Fig. 7.22 prints one digit, cut or rounded: 19.753 as 19.7, 20.25 as 20.3.

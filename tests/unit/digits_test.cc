@@ -137,6 +137,17 @@ TEST(BytePhases, OfInterleavedComponents) {
   EXPECT_EQ(phases->component[2], 0);
   EXPECT_EQ(phases->component[3], 2);
 
+  // Rows of 33: the last luma of the 17th group is nobody's.
+  PlaneFormat odd = yuy2;
+  odd.component_count = 4;
+  odd.components[3].role = Role::kPadding;
+  odd.components[3].offset = 66;
+  odd.components[3].step = 4;
+  odd.components[3].width = 1;
+  ASSERT_TRUE(byte_phases(odd));
+  EXPECT_TRUE(byte_phases(odd)->tail);
+  EXPECT_FALSE(phases->tail);
+
   yuy2.component_count = 2;
   EXPECT_FALSE(byte_phases(yuy2)) << "a byte without a component";
   EXPECT_EQ(byte_phases(grey().planes[0])->period, 1);
