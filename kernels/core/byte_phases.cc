@@ -6,9 +6,14 @@
 namespace convolve {
 namespace {
 
-/// Padding behind the last sample of a component, where rows end within a group of samples.
-bool is_tail(const Component& component, int period) {
-  return component.role == Role::kPadding && component.width == 1 && component.offset >= period;
+/// Padding where another component's next sample would be, were the row not at its end.
+bool is_tail(const PlaneFormat& plane, const Component& padding) {
+  if (padding.role != Role::kPadding) return false;
+  return std::any_of(plane.components, plane.components + plane.component_count,
+                     [&padding](const Component& other) {
+                       return other.role != Role::kPadding && padding.offset >= other.offset &&
+                              (padding.offset - other.offset) % other.step == 0;
+                     });
 }
 
 }  // namespace
@@ -22,13 +27,13 @@ std::optional<BytePhases> byte_phases(const PlaneFormat& plane) {
     if (component.role != Role::kPadding) phases.period = std::max(phases.period, component.step);
   }
   for (int c = 0; c < plane.component_count; ++c)
-    phases.tail = phases.tail || is_tail(plane.components[c], phases.period);
+    phases.tail = phases.tail || is_tail(plane, plane.components[c]);
   if (phases.period > kMaxPeriod) return std::nullopt;
   for (int p = 0; p < phases.period; ++p) {
     int owners = 0;
     for (int c = 0; c < plane.component_count; ++c) {
       const Component& component = plane.components[c];
-      if (is_tail(component, phases.period)) continue;
+      if (is_tail(plane, component)) continue;
       if (component.offset >= phases.period || phases.period % component.step != 0)
         return std::nullopt;
       if ((p - component.offset) % component.step != 0) continue;

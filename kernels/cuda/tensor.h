@@ -65,7 +65,8 @@ struct TensorPlane {
 struct TensorArguments {
   int plane_count = 0;
   int blocks = 0;
-  int steps = 0;  ///< Of 8 rows that a warp of an inner column takes; 0: kernels for any mask.
+  int march_blocks = 0;  ///< tensor_march_blocks()
+  int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;
@@ -74,14 +75,15 @@ struct TensorArguments {
   TensorPlane plane[kMaxPlanes];
 };
 
-/// Rows of a mask that the marching kernels take.
-inline constexpr int kMarchRows = 9;
+/// Blocks of 8 picture rows that the kernel for such masks keeps in registers while its warps march
+/// down, or 0 for the kernel that serves all masks. `segments`: the most of any plane.
+int tensor_march_blocks(int mask_height, int segments);
 
-/// Forces the kernels to load now: those that march, or those for any mask.
-cudaError_t load_tensor(bool march);
+/// Forces the kernels for this many blocks to load now.
+cudaError_t load_tensor(int march_blocks);
 
-/// Blocks of the marching kernel that the device holds at once.
-cudaError_t resident_tensor_blocks(int* blocks);
+/// Thread blocks of them that the device holds at once.
+cudaError_t resident_tensor_blocks(int march_blocks, int* blocks);
 
 /// Enqueues the filter on `stream`.
 cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream);

@@ -70,11 +70,14 @@ __device__ __forceinline__ void fill_patch(const TensorPlane& plane, Border bord
     if (i < kRows * kSpanPieces) reinterpret_cast<uint2*>(patch)[i] = piece[n];
   }
   __syncwarp();
+  // Columns that begin behind the picture are nobody's: what only they see may be anything.
+  const int reach = plane.row_bytes + kWindowBytes * plane.segments - plane.left - kColumnBytes;
+  const int needed = limit((reach - x + kPieceBytes - 1) >> 3);
   const bool ghost_rows = border == Border::kZero && (y < 0 || y + kRows > plane.rows);
 #pragma unroll 1
-  for (int u = 0; u < kSpanPieces; ++u) {
+  for (int u = 0; u < needed; ++u) {
     if (u == begin && !ghost_rows) u = end;
-    if (u == kSpanPieces) break;
+    if (u >= needed) break;
     const int byte = x + kPieceBytes * u + lane % kPieceBytes;
     const TensorPhase& phase = plane.phase[phase_of(plane, byte)];
     const int sample = border_index(border, sample_of(phase, byte), phase.width);

@@ -95,7 +95,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
 
-  pass.march_ = mask.height <= kMarchRows;
+  int segments = 1;
   std::size_t first[kMaxPlanes] = {};
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
@@ -112,7 +112,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
     while (twin < p &&
            !(has_filtered(format.planes[twin]) && same_steps(format.planes[twin], plane)))
       ++twin;
-    pass.march_ = pass.march_ && window.segments == 1;
+    segments = std::max(segments, window.segments);
     if (twin < p) {
       first[p] = first[twin];
       continue;
@@ -122,6 +122,8 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
     pass.fragments_.insert(pass.fragments_.end(), words.begin(), words.end());
   }
 
+  arguments.march_blocks = tensor_march_blocks(mask.height, segments);
+
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
   Result<DeviceMemory> memory = DeviceMemory::make(bytes, stream);
   if (!memory.ok()) return memory.status();
@@ -129,9 +131,9 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   Status status =
       CONVOLVE_CUDA(cudaMemcpyAsync(pass.device_fragments_.data(), pass.fragments_.data(), bytes,
                                     cudaMemcpyHostToDevice, stream));
-  if (status.ok()) status = CONVOLVE_CUDA(load_tensor(pass.march_));
+  if (status.ok()) status = CONVOLVE_CUDA(load_tensor(arguments.march_blocks));
   if (!status.ok()) return status;
-  status = CONVOLVE_CUDA(resident_tensor_blocks(&pass.resident_blocks_));
+  status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &pass.resident_blocks_));
   if (!status.ok()) return status;
   const auto* words = static_cast<const std::uint32_t*>(pass.device_fragments_.data());
   for (int p = 0; p < format.plane_count; ++p)
@@ -218,15 +220,17 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     place_words(to);
     place_columns(to);
   }
-  // The fewest steps with which all blocks run at once: a second wave would take as long again.
-  constexpr int kMostSteps = 16;
+  // The fewest steps with which all blocks run at once, as a second wave would take as long again.
+  // Where products take most of the time it is better to let blocks follow each other: at 15x15
+  // 28.8 us instead of 39.1 for I420 at 4K on an H100.
+  constexpr int kFewProducts = 9;
+  const int most_steps = arguments.digits * arguments.mask_height > kFewProducts ? 4 : 16;
   arguments.steps = 1;
   int blocks = place_blocks(arguments);
-  while (march_ && blocks > resident_blocks_ && arguments.steps < kMostSteps) {
+  while (arguments.march_blocks > 0 && blocks > resident_blocks_ && arguments.steps < most_steps) {
     ++arguments.steps;
     blocks = place_blocks(arguments);
   }
-  if (!march_) arguments.steps = 0;
   if (blocks == 0) return {};
   arguments.blocks = blocks;
   return CONVOLVE_CUDA(launch_tensor(arguments, stream));

@@ -38,7 +38,6 @@ class TensorPass {
   DigitWeights weights_;
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;
-  bool march_ = false;       ///< The mask is small enough for the marching kernels.
   int resident_blocks_ = 1;  ///< Of the marching kernel, on the device.
   BytePhases phases_[kMaxPlanes];
   TensorArguments arguments_;  ///< Planes as in the format, but for where they lie and their size.

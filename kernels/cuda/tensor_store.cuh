@@ -86,6 +86,7 @@ class Output {
       *reinterpret_cast<unsigned*>(to) = word;
       return;
     }
+    if (x_ >= plane_.row_bytes) return;
 #pragma unroll 1
     for (int b = 0; b < 4; ++b) {
       const TensorPhase& phase = plane_.phase[phase_of(plane_, x_ + b)];

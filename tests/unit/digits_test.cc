@@ -146,7 +146,20 @@ TEST(BytePhases, OfInterleavedComponents) {
   odd.components[3].width = 1;
   ASSERT_TRUE(byte_phases(odd));
   EXPECT_TRUE(byte_phases(odd)->tail);
+  odd.components[3].offset = 2;  // A picture one pixel wide.
+  ASSERT_TRUE(byte_phases(odd));
+  EXPECT_TRUE(byte_phases(odd)->tail);
   EXPECT_FALSE(phases->tail);
+
+  PlaneFormat rgbx;
+  rgbx.component_count = 4;
+  for (int c = 0; c < 4; ++c) {
+    rgbx.components[c].offset = c;
+    rgbx.components[c].step = 4;
+  }
+  rgbx.components[3].role = Role::kPadding;
+  ASSERT_TRUE(byte_phases(rgbx));
+  EXPECT_FALSE(byte_phases(rgbx)->tail);
 
   yuy2.component_count = 2;
   EXPECT_FALSE(byte_phases(yuy2)) << "a byte without a component";

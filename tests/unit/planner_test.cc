@@ -120,7 +120,7 @@ TEST(Planner, TensorIsForEightBitSamplesAndTensorCores) {
 
 // Passes over rows and columns win where a mask of rank 1 is large or needs many digits.
 TEST(Planner, SeparableTakesOverFromTensor) {
-  EXPECT_NE(plan_text("gaussian:5", h100()).find("cuda tensor"), std::string::npos);
+  EXPECT_NE(plan_text("gaussian:3", h100()).find("cuda tensor"), std::string::npos);
   EXPECT_NE(plan_text("gaussian:9", h100()).find("cuda separable"), std::string::npos);
 }
 
