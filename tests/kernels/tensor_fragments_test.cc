@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The operands that kernel tensor gives to the tensor cores, multiplied here as they would: needs
+// no GPU.
+#include "kernels/cuda/tensor_fragments.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/digits.h"
+
+namespace convolve {
+namespace {
+
+constexpr int kColumnBytes = 16;
+constexpr int kWindowBytes = 32;
+
+struct Layout {
+  const char* name;
+  std::vector<std::pair<int, int>> components;  ///< Offset and step.
+};
+
+PlaneFormat plane_of(const Layout& layout) {
+  PlaneFormat plane;
+  for (const auto& [offset, step] : layout.components) {
+    plane.components[plane.component_count].offset = offset;
+    plane.components[plane.component_count++].step = step;
+  }
+  return plane;
+}
+
+/// Element (m, k) of operand A of mma.m16n8k32, from the registers of its 32 lanes.
+int element_a(const std::uint32_t* fragment, int m, int k) {
+  const int lane = 4 * (m % 8) + k / 4 % 4;
+  const int word = m / 8 + 2 * (k / 16);
+  return static_cast<std::int8_t>(fragment[4 * lane + word] >> (8 * (k % 4)));
+}
+
+/// The byte of the window that the kernel's load puts at position k of operand B.
+int window_byte(int k) {
+  return 8 * (k / 4 % 4) + k % 4 + 4 * (k / 16);
+}
+
+class TensorFragments : public ::testing::TestWithParam<Layout> {};
+
+TEST_P(TensorFragments, MultiplyToTheConvolution) {
+  const PlaneFormat plane = plane_of(GetParam());
+  const BytePhases phases = byte_phases(plane).value();
+  std::mt19937 random(5);
+  for (const int width : {1, 2, 5, 8, 31})
+    for (const int anchor : {0, width / 2, width - 1})
+      for (const int digits : {1, 2, 3}) {
+        Mask mask;
+        mask.width = width;
+        mask.height = 2;
+        mask.anchor_x = anchor;
+        DigitWeights weights;
+        weights.digits = digits;
+        const int most = digits == 1 ? 127 : digits == 2 ? 32639 : 8355711;
+        for (int i = 0; i < width * mask.height; ++i)
+          weights.values.push_back(
+              std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+
+        const TensorWindow window = tensor_window(plane, phases, mask);
+        const std::vector<std::uint32_t> words = tensor_fragments(plane, phases, mask, weights);
+        ASSERT_EQ(words.size(),
+                  static_cast<std::size_t>(128 * (digits * window.segments * mask.height + 1)));
+        // A column far from the row's ends, on a boundary that every period of it knows.
+        constexpr int kColumn = 16 * 3 * 8;
+        std::vector<std::uint8_t> rows[2];
+        for (std::vector<std::uint8_t>& row : rows)
+          for (int i = 0; i < 2 * kColumn; ++i)
+            row.push_back(static_cast<std::uint8_t>(random()));
+
+        for (int m = 0; m < kColumnBytes; ++m) {
+          const int dx = m < 8 ? 2 * m : 2 * (m - 8) + 1;
+          std::int64_t sum = 0;
+          const std::uint32_t* fragment = words.data();
+          for (int digit = 0; digit < digits; ++digit) {
+            sum *= 256;
+            for (int segment = 0; segment < window.segments; ++segment)
+              for (const std::vector<std::uint8_t>& row : rows) {
+                for (int k = 0; k < kWindowBytes; ++k)
+                  sum += std::int64_t{element_a(fragment, m, k)} *
+                         row[static_cast<std::size_t>(kColumn - window.left +
+                                                      kWindowBytes * segment + window_byte(k))];
+                fragment += 128;
+              }
+          }
+          std::int64_t wanted = 0;
+          const int step = plane.components[phases.component[dx % phases.period]].step;
+          for (int y = 0; y < mask.height; ++y)
+            for (int x = 0; x < width; ++x)
+              wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
+                        rows[y][static_cast<std::size_t>(kColumn + dx + (x - anchor) * step)];
+          ASSERT_EQ(sum, wanted) << width << " " << anchor << " " << digits << " byte " << dx;
+        }
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, TensorFragments,
+                         ::testing::Values(Layout{"grey", {{0, 1}}}, Layout{"uv", {{0, 2}, {1, 2}}},
+                                           Layout{"rgb", {{0, 3}, {1, 3}, {2, 3}}},
+                                           Layout{"rgba", {{0, 4}, {1, 4}, {2, 4}, {3, 4}}},
+                                           Layout{"yuy2", {{0, 2}, {1, 4}, {3, 4}}}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace convolve
