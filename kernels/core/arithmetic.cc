@@ -31,16 +31,6 @@ bool is_power_of_two(std::int64_t v) {
   return v > 0 && (v & (v - 1)) == 0;
 }
 
-template <class Function>
-bool all_filtered(const FrameFormat& format, Function&& holds) {
-  for (int p = 0; p < format.plane_count; ++p)
-    for (int c = 0; c < format.planes[p].component_count; ++c) {
-      const Component& component = format.planes[p].components[c];
-      if (component.filtered && !holds(component)) return false;
-    }
-  return true;
-}
-
 /// Bound on |computed - exact| before rounding for a real mask, without the epilogue. Each product
 /// passes at most one rounding a tap and one for the weight itself, in any order of summation.
 double summation_error(const Mask& mask, double scale, int max_code, Passes passes, double ulp) {

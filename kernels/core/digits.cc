@@ -106,16 +106,6 @@ DigitWeights exact_digits(const Mask& mask, int digits) {
   return made;
 }
 
-template <class Function>
-bool all_filtered(const FrameFormat& format, Function&& holds) {
-  for (int p = 0; p < format.plane_count; ++p)
-    for (int c = 0; c < format.planes[p].component_count; ++c) {
-      const Component& component = format.planes[p].components[c];
-      if (component.filtered && !holds(component)) return false;
-    }
-  return true;
-}
-
 }  // namespace
 
 bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,

@@ -108,10 +108,8 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported("alpha: it cannot weight colour by alpha");
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
-    const bool filtered =
-        std::any_of(plane.components, plane.components + plane.component_count,
-                    [](const Component& component) { return component.filtered; });
-    if (filtered && !byte_phases(plane)) return unsupported("size: samples of other than 8 bits");
+    if (has_filtered(plane) && !byte_phases(plane))
+      return unsupported("size: samples of other than 8 bits");
   }
   plan.rational = is_rational(format, mask, options.scale);
   const std::optional<DigitWeights> weights =
@@ -192,8 +190,8 @@ std::string others_text(const FrameFormat& format, const Mask& mask, const Optio
 }
 
 /// True if two passes are worth their overhead. On the CPU it is enough that they save half of the
-/// multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16 threads, AVX-512). For CUDA see
-/// cuda_cost().
+/// multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16 threads, AVX-512). On CUDA this is asked
+/// for weighted colour only, which has no kernel tensor; the line is that of cuda_cost().
 bool two_passes_pay(const Mask& mask, BackendKind backend) {
   if (!mask.dense()) return true;
   const double direct = static_cast<double>(mask.taps());
@@ -214,8 +212,8 @@ double cuda_cost(const Plan& plan, const FrameFormat& format, const Mask& mask) 
       step = std::max(step, format.planes[p].components[c].step);
   const int windows = ((mask.width - 1) * step + 8 + 16 + 31) / 32;
   const double products = plan.digits * windows * mask.height;
-  constexpr int kMarchRows = 17;  // Masks of so few rows, and one window, load every row once.
-  return windows == 1 && mask.height <= kMarchRows ? 9.5 + 0.65 * products : 8 + 0.82 * products;
+  return windows == 1 && mask.height <= kTensorMarchRows ? 9.5 + 0.65 * products
+                                                         : 8 + 0.82 * products;
 }
 
 /// The sums of weighted colour, if there is any.

@@ -51,10 +51,29 @@ inline SampleLayout sample_layout(const PlaneFormat& plane, const Component& com
           component.max_code()};
 }
 
+/// Planes without a filtered component never meet a kernel: they are copied whole. In the others
+/// the kernels copy what they do not filter.
+inline bool has_filtered(const PlaneFormat& plane) {
+  for (int c = 0; c < plane.component_count; ++c)
+    if (plane.components[c].filtered) return true;
+  return false;
+}
+
 struct FrameFormat {
   int plane_count = 0;
   PlaneFormat planes[kMaxPlanes];
 };
+
+/// True if `holds` of every filtered component.
+template <class Function>
+bool all_filtered(const FrameFormat& format, Function&& holds) {
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c) {
+      const Component& component = format.planes[p].components[c];
+      if (component.filtered && !holds(component)) return false;
+    }
+  return true;
+}
 
 enum class Memory : std::uint8_t { kHost, kCuda };
 

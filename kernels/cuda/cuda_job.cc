@@ -26,13 +26,6 @@ std::size_t aligned_pitch(std::size_t row_bytes) {
   return (row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
 }
 
-/// Planes without a filtered component never meet a kernel: they are copied whole. In the others
-/// the kernels copy what they do not filter.
-bool has_filtered(const PlaneFormat& plane) {
-  return std::any_of(plane.components, plane.components + plane.component_count,
-                     [](const Component& component) { return component.filtered; });
-}
-
 PlaneMemory plane_of(const FrameView& frame, int p) {
   return {frame.data[p], frame.pitch[p], frame.memory};
 }

@@ -79,6 +79,7 @@ __device__ __forceinline__ void multiply_rows(int (&sum)[kRows][4], const uint4&
 CONVOLVE_HD constexpr int march_rows(int blocks) {
   return kRows * (blocks - 1) + 1;
 }
+static_assert(march_rows(3) == kTensorMarchRows, "the planner counts on another height");
 
 /// Masks of at most march_rows(kBlocks) rows and one segment: all that 8 output rows see is in
 /// registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it

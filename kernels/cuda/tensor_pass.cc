@@ -11,11 +11,6 @@
 namespace convolve {
 namespace {
 
-bool has_filtered(const PlaneFormat& plane) {
-  return std::any_of(plane.components, plane.components + plane.component_count,
-                     [](const Component& component) { return component.filtered; });
-}
-
 /// True if the same fragments serve both.
 bool same_steps(const PlaneFormat& a, const PlaneFormat& b) {
   if (a.component_count != b.component_count) return false;

@@ -173,35 +173,13 @@ bool measure_all(const Arguments& arguments, Target& target, double fma_rate,
 }
 
 int run(const Arguments& arguments) {
-  if (!kMeasurableBuild) {
-    std::fprintf(stderr, "this build is not optimised: its times would mean nothing\n");
-    return 2;
-  }
-  const bool cuda = arguments.backend == BackendKind::kCuda;
-  std::string why;
-  const std::unique_ptr<Target> target = cuda ? make_cuda_target(&why) : make_cpu_target();
-  if (target == nullptr) {
-    std::fprintf(stderr, "%s: %s\n", testing::gpu_required() ? "FAIL" : "SKIP", why.c_str());
-    return testing::gpu_required() ? 1 : 77;
-  }
-  Setting setting;
-  setting.backend = cuda ? "cuda" : "cpu";
-  setting.device = target->description();
-  setting.commit = arguments.commit;
-  setting.fma_rate = target->measure_fma_rate();
+  int status = 0;
+  const std::unique_ptr<Target> target = open_target(arguments.backend, &status);
+  if (target == nullptr) return status;
+  const Setting setting = setting_of(*target, arguments.backend, arguments.commit);
   std::vector<Row> rows;
   const bool good = measure_all(arguments, *target, setting.fma_rate, &rows);
-  print_markdown(setting, rows, stdout);
-  if (!arguments.json.empty()) {
-    std::FILE* file = std::fopen(arguments.json.c_str(), "w");
-    if (file == nullptr) {
-      std::fprintf(stderr, "cannot write %s\n", arguments.json.c_str());
-      return 1;
-    }
-    print_json_lines(setting, rows, file);
-    std::fclose(file);
-  }
-  return good ? 0 : 1;
+  return publish(setting, rows, arguments.json) && good ? 0 : 1;
 }
 
 }  // namespace

@@ -2,17 +2,52 @@
 #include "tests/benchmarks/measure.h"
 
 #include <chrono>
+#include <cstdio>
 #include <utility>
 
+#include "tests/kernels/devices.h"
 #include "tests/kernels/test_masks.h"
 
 namespace convolve::benchmarks {
 namespace {
 
+/// Whether times of this build mean anything.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr bool kMeasurableBuild = true;
+#else
+constexpr bool kMeasurableBuild = false;
+#endif
+
 constexpr int kFewestBatches = 5;
 constexpr int kMostBatches = 60;
 
 }  // namespace
+
+std::unique_ptr<Target> open_target(BackendKind backend, int* status) {
+  if (!kMeasurableBuild) {
+    std::fprintf(stderr, "this build is not optimised: its times would mean nothing\n");
+    *status = 2;
+    return nullptr;
+  }
+  std::string why;
+  std::unique_ptr<Target> target =
+      backend == BackendKind::kCuda ? make_cuda_target(&why) : make_cpu_target();
+  if (target == nullptr) {
+    const bool required = testing::gpu_required();
+    std::fprintf(stderr, "%s: %s\n", required ? "FAIL" : "SKIP", why.c_str());
+    *status = required ? 1 : 77;
+  }
+  return target;
+}
+
+Setting setting_of(Target& target, BackendKind backend, const std::string& commit) {
+  Setting setting;
+  setting.backend = backend == BackendKind::kCuda ? "cuda" : "cpu";
+  setting.device = target.description();
+  setting.commit = commit;
+  setting.fma_rate = target.measure_fma_rate();
+  return setting;
+}
 
 std::vector<std::uint8_t> make_noise(std::size_t bytes) {
   testing::Random random(1);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "tests/benchmarks/report.h"
@@ -11,12 +13,11 @@
 
 namespace convolve::benchmarks {
 
-/// Whether times of this build mean anything.
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-inline constexpr bool kMeasurableBuild = true;
-#else
-inline constexpr bool kMeasurableBuild = false;
-#endif
+/// Opens where `backend` runs. Null, having said why, with the program's exit status in `status`:
+/// 77 without a GPU, 1 where one is required, 2 for a build that must not be measured.
+std::unique_ptr<Target> open_target(BackendKind backend, int* status);
+
+Setting setting_of(Target& target, BackendKind backend, const std::string& commit);
 
 /// Random bytes, the same ones on every machine.
 std::vector<std::uint8_t> make_noise(std::size_t bytes);

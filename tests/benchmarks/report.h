@@ -69,4 +69,20 @@ void print_setting(const Setting& setting, std::FILE* out);
 void print_markdown(const Setting& setting, const std::vector<Row>& rows, std::FILE* out);
 void print_json_lines(const Setting& setting, const std::vector<Row>& rows, std::FILE* out);
 
+/// Prints the Markdown to stdout and writes the JSON lines to `path`, unless that is empty. False,
+/// having said so, if it cannot.
+template <class AnyRow>
+bool publish(const Setting& setting, const std::vector<AnyRow>& rows, const std::string& path) {
+  print_markdown(setting, rows, stdout);
+  if (path.empty()) return true;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "cannot write %s\n", path.c_str());
+    return false;
+  }
+  print_json_lines(setting, rows, file);
+  std::fclose(file);
+  return true;
+}
+
 }  // namespace convolve::benchmarks
