@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr int kWords = 4;
+constexpr int kPairWindowBytes = 8;
+constexpr int kPairLeft = 4;  ///< Bytes of a window before the output's, or one less.
 
 /// The weight by which output byte `dx` of a column sees byte `b` of its windows in mask row `ky`.
 std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask,
@@ -59,6 +61,46 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
             words.push_back(word);
           }
   words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
+PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
+  if (mask.height > kPairMaskRows) return {};
+  // Bytes x and x + 1 stand for all pairs.
+  int before = 0, after = 0;
+  for (int p = 0; p < kMaxPeriod; ++p) {
+    const int step = plane.components[phases.component[p % phases.period]].step;
+    const int twin = plane.components[phases.component[(p + 2) % phases.period]].step;
+    if (step != twin) return {};
+    before = std::max(before, mask.anchor_x * step - p % 2);
+    after = std::max(after, (mask.width - 1 - mask.anchor_x) * step + p % 2);
+  }
+  const int steps = kPairSteps[mask.height <= 5 ? 0 : 1];
+  for (const int shift : {0, 1})
+    if (before <= kPairLeft - shift && kPairLeft - shift + after < kPairWindowBytes)
+      return {steps, shift};
+  return {};
+}
+
+std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                          const Mask& mask, const DigitWeights& weights) {
+  const PairWindow window = pair_window(plane, phases, mask);
+  const int left = kPairLeft - window.shift;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * window.steps * kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int step = 0; step < window.steps; ++step)
+      for (int lane = 0; lane < kLanes; ++lane)
+        for (int w = 0; w < kWords; ++w) {
+          const int ky = 4 * step + lane % 4 - lane / 4;
+          std::uint32_t word = 0;
+          for (int j = 0; j < 4 && ky >= 0 && ky < mask.height; ++j) {
+            const int value = balanced_digit(
+                weight_at(plane, phases, mask, weights, left, ky, w % 2, 4 * (w / 2) + j), digit);
+            word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+          }
+          words.push_back(word);
+        }
   return words;
 }
 

@@ -29,4 +29,20 @@ TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, c
 std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                             const Mask& mask, const DigitWeights& weights);
 
+/// How tensor_pairs.cu sees a picture: groups of four picture rows, of which the outputs at bytes x
+/// and x + 1 of eight rows see 8 bytes each, from x - 4 + shift on.
+struct PairWindow {
+  int steps =
+      0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
+  int shift = 0;  ///< 0 or 1.
+};
+PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// Fragments for it: for each digit, the highest first, and each step.
+///
+/// Row m of operand A is output row m % 8, byte m / 8. Position k is byte k % 4 + 4 (k / 16) of the
+/// window in picture row k / 4 % 4 of the group.
+std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                          const Mask& mask, const DigitWeights& weights);
+
 }  // namespace convolve

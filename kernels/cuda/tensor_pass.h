@@ -29,6 +29,10 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
+  /// What the planes' fragments are made for: columns of 16 bytes, or pairs of bytes.
+  enum Mapping { kColumns, kPairs, kMappings };
+
+  void append_fragments(Mapping mapping);
   void update_epilogues(double scale, double bias);
   Codes update_plane(int p, double scale, double bias, Codes most);
 
@@ -38,7 +42,10 @@ class TensorPass {
   DigitWeights weights_;
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;
-  int resident_blocks_ = 1;  ///< Of the marching kernel, on the device.
+  std::size_t first_fragment_[kMappings][kMaxPlanes] = {};
+  bool with_pairs_ = false;  ///< Where memory allows it, small masks are taken in pairs.
+  int resident_blocks_ = 1;  ///< Of the marching kernel, on the device,
+  int resident_pairs_ = 1;   ///< and of the one for pairs.
   BytePhases phases_[kMaxPlanes];
   TensorArguments arguments_;  ///< Planes as in the format, but for where they lie and their size.
   bool have_epilogues_ = false;

@@ -42,13 +42,14 @@ __device__ __forceinline__ int fresh_lane() {
 /// 2 t + 1 in the high one.
 template <Codes kCodes>
 __device__ __forceinline__ unsigned codes_of(const int (&sum)[4], const TensorPlane& plane,
-                                             const int (&phase)[4], const float (&base)[4]) {
+                                             const int (&phase)[4], float scale,
+                                             const float (&base)[4]) {
   if constexpr (kCodes != Codes::kGeneral) {
     int v[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const float s = kCodes == Codes::kBits ? __int_as_float(sum[k]) : static_cast<float>(sum[k]);
-      v[k] = __float_as_int(fmaf(s, plane.scale, base[k]));
+      v[k] = __float_as_int(fmaf(s, scale, base[k]));
     }
     const unsigned even = __vimin_s16x2_relu(__byte_perm(v[0], v[2], 0x5410), 0x00FF00FF);
     const unsigned odd = __vimin_s16x2_relu(__byte_perm(v[1], v[3], 0x5410), 0x00FF00FF);
@@ -122,13 +123,14 @@ __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int 
     std::uint8_t* to = plane.dst + y * plane.dst_pitch + own_x;
 #pragma unroll
     for (int r = 0; r < kRows; ++r, to += plane.dst_pitch)
-      *reinterpret_cast<unsigned*>(to) = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+      *reinterpret_cast<unsigned*>(to) =
+          transpose(codes_of<kCodes>(sum[r], plane, phase, plane.scale, base));
     return;
   }
   const Output output(plane, own_x);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+    const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, plane.scale, base));
     if (y + r < plane.rows) output.store(y + r, word);
   }
 }
@@ -146,7 +148,7 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
   if (plane.kept == 0) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
-      const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+      const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, plane.scale, base));
       if (r < room) *reinterpret_cast<unsigned*>(to) = word;
     }
     return;
@@ -158,7 +160,7 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
     if (r < room) source[r] = __ldg(reinterpret_cast<const unsigned*>(from));
 #pragma unroll
   for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
-    const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+    const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, plane.scale, base));
     if (r < room)
       *reinterpret_cast<unsigned*>(to) = (word & ~plane.kept) | (source[r] & plane.kept);
   }
