@@ -104,4 +104,55 @@ std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePh
   return words;
 }
 
+TileWindow tile_window(const Mask& mask) {
+  const int before = mask.anchor_x, after = mask.width - mask.anchor_x;
+  TileWindow best;
+  best.segments = 0;
+  for (const int group_rows : {2, 1})
+    for (const int shift : {0, 1}) {
+      TileWindow window;
+      window.group_rows = group_rows;
+      window.shift = shift;
+      window.left = (before + shift + 7) / 8 * 8;
+      window.segments = (window.left - shift + after + 1 + kWindowBytes / group_rows - 1) /
+                        (kWindowBytes / group_rows);
+      window.steps = (mask.height + 7 + group_rows - 1) / group_rows;
+      if (group_rows == 2 && window.segments > 1) continue;
+      if (best.segments == 0 || window.steps * window.segments < best.steps * best.segments)
+        best = window;
+    }
+  return best;
+}
+
+std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights) {
+  const TileWindow window = tile_window(mask);
+  const int samples = kWindowBytes / window.group_rows;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>((weights.digits * window.segments * window.steps + 1) *
+                                         kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int segment = 0; segment < window.segments; ++segment)
+      for (int step = 0; step < window.steps; ++step)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              const int position = 8 * (lane % 4) + 4 * (w / 2) + j;
+              const int ky = window.group_rows * step + position / samples - lane / 4;
+              const int kx = mask.anchor_x + kWindowBytes * segment + position % samples -
+                             (window.left - window.shift) - w % 2;
+              if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) continue;
+              const int value = balanced_digit(
+                  weights
+                      .values[static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
+                              static_cast<std::size_t>(kx)],
+                  digit);
+              word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
 }  // namespace convolve

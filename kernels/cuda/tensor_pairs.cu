@@ -12,13 +12,11 @@
 // products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
 // rows of a warp's first step are in flight at once, and those of the next step while this one
 // multiplies. Instructions are the rest: what does not change from step to step is made before.
-#include "kernels/cuda/tensor_mma.cuh"
-#include "kernels/cuda/tensor_store.cuh"
+#include "kernels/cuda/tensor_pair.cuh"
 
 namespace convolve {
 namespace {
 
-constexpr int kWords = 6;  ///< What a lane holds of a picture row: bytes -4 .. 19 of its column.
 constexpr int kGroupRows = 4;
 constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
 
@@ -31,8 +29,9 @@ struct PairPiece {
   unsigned outer;  ///< and the word beside the warp's columns, where the lane stands there.
 };
 
-/// Rows and columns of a warp's part of operand B. Lane group g holds the column g / 2 + 4 (g % 2),
-/// and in each group of picture rows row t = lane % 4.
+/// Rows and columns of a warp's part of operand B, of which a lane holds bytes -4 .. 19 of its
+/// column in each row. Lane group g holds the column g / 2 + 4 (g % 2), and in each group of
+/// picture rows row t = lane % 4.
 class PairColumns {
  public:
   /// The outputs start at byte x.
@@ -88,7 +87,8 @@ class PairColumns {
   }
 
   /// Waits for a row.
-  __device__ __forceinline__ void take(const PairPiece& piece, unsigned (&words)[kWords]) const {
+  __device__ __forceinline__ void take(const PairPiece& piece,
+                                       unsigned (&words)[kPairWords]) const {
     unsigned outer = piece.outer;
     if (ghosts_ && border_ != Border::kWrap)
       outer = border_ == Border::kZero ? black_
@@ -141,7 +141,7 @@ __device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row
 template <int kGroups>
 __device__ __forceinline__ void load_edge(const TensorArguments& a, const TensorPlane& plane, int x,
                                           int top, std::uint8_t* patch,
-                                          unsigned (&words)[kGroups][kWords]) {
+                                          unsigned (&words)[kGroups][kPairWords]) {
   constexpr int kMargin = 8;
   fill_edge(a, plane, x - kMargin, top, patch);
   const int lane = threadIdx.x, column = lane / 8 + 4 * (lane / 4 % 2);
@@ -149,55 +149,8 @@ __device__ __forceinline__ void load_edge(const TensorArguments& a, const Tensor
 #pragma unroll
   for (int j = 0; j < kGroups; ++j)
 #pragma unroll
-    for (int w = 0; w < kWords; ++w)
+    for (int w = 0; w < kPairWords; ++w)
       words[j][w] = reinterpret_cast<const unsigned*>(from + j * kGroupRows * kSpanBytes)[w];
-}
-
-/// __byte_perm(), where it stands: moved out of loops it would fill registers.
-template <unsigned kSelect>
-__device__ __forceinline__ unsigned permute(unsigned low, unsigned high) {
-  unsigned made;
-  asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(low), "r"(high), "n"(kSelect));
-  return made;
-}
-
-/// `value`, the same in all lanes, in a register: the compiler would load it anew from the
-/// arguments wherever it is used, a hundred times over.
-template <class T>
-__device__ __forceinline__ T in_register(T value) {
-  return __shfl_sync(~0u, value, 0);
-}
-
-/// sum = start + products with a group of picture rows: number i sees the words from byte 2 i +
-/// kShift on. Each product has its words made anew, as it takes them from a pair of registers.
-template <int kShift>
-__device__ __forceinline__ void multiply_pairs(int (&sum)[kRows][4], const uint4& weights,
-                                               const unsigned (&words)[kWords],
-                                               const int (&start)[kRows][4]) {
-  constexpr unsigned kEven = 0x3210 + 0x1111 * kShift, kOdd = kEven + 0x2222;
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    const unsigned low = words[i / 2], middle = words[i / 2 + 1], high = words[i / 2 + 2];
-    const uint2 window =
-        i % 2 == 1    ? make_uint2(permute<kOdd>(low, middle), permute<kOdd>(middle, high))
-        : kShift == 0 ? make_uint2(low, middle)
-                      : make_uint2(permute<kEven>(low, middle), permute<kEven>(middle, high));
-    multiply(sum[i], weights, window, start[i]);
-  }
-}
-
-/// Sixteen adjacent codes: those of column t, or with `half` of column t + 4.
-template <Codes kCodes>
-__device__ __forceinline__ uint4 pair_codes(const int (&sum)[kRows][4], int half,
-                                            const TensorPlane& plane, float scale, float base) {
-  const float bases[4] = {base, base, base, base};
-  const int phase[4] = {};
-  const auto four = [&](int w) {
-    const int sums[4] = {sum[2 * w][half], sum[2 * w + 1][half], sum[2 * w][2 + half],
-                         sum[2 * w + 1][2 + half]};
-    return codes_of<kCodes>(sums, plane, phase, scale, bases);
-  };
-  return make_uint4(four(0), four(1), four(2), four(3));
 }
 
 /// The mask, of which one digit stays in registers.
@@ -205,9 +158,12 @@ template <Codes kCodes, int kSteps>
 class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
-      : fragments_(plane.fragments + threadIdx.x),
-        digits_(a.digits),
-        start_(in_register(plane.phase[0].start)) {
+      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
+    // Four registers that the compiler takes for different ones: it would make a copy of them for
+    // each product.
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      start_[k] = __shfl_sync(~0u, plane.phase[0].start, threadIdx.x ^ k);
     if constexpr (kOne) {
 #pragma unroll
       for (int s = 0; s < kSteps; ++s)
@@ -217,15 +173,14 @@ class PairWeights {
 
   /// sum = start + products with the words of all steps.
   template <int kShift>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
+  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kPairWords],
                                               int (&sum)[kRows][4]) const {
-    const int first = kOne || digits_ == 1 ? start_ : 0;
     int start[kRows][4];
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        start[i][k] = first;
+        start[i][k] = kOne || digits_ == 1 ? start_[k] : 0;
     multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], start);
 #pragma unroll
     for (int s = 1; s < kSteps; ++s)
@@ -234,12 +189,11 @@ class PairWeights {
       const uint4* fragment = fragments_ + 32 * kSteps;
 #pragma unroll 1
       for (int left = digits_ - 1; left > 0; --left) {
-        const int next = left == 1 ? start_ : 0;
 #pragma unroll
         for (int i = 0; i < kRows; ++i)
 #pragma unroll
           for (int k = 0; k < 4; ++k)
-            sum[i][k] = sum[i][k] * 256 + next;
+            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start_[k] : 0);
 #pragma unroll
         for (int s = 0; s < kSteps; ++s, fragment += 32)
           multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
@@ -252,7 +206,7 @@ class PairWeights {
   const uint4* fragments_;
   uint4 only_[kSteps];
   int digits_;
-  int start_;
+  int start_[4];
 };
 
 /// `steps` times 128 bytes x 8 rows, one below the other.
@@ -262,7 +216,7 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
   const PairWeights<kCodes, kSteps> weights(a, plane);
   const float scale = in_register(plane.scale), base = in_register(plane.phase[0].base);
   PairColumns columns(a, plane, x);
-  unsigned words[kSteps][kWords];
+  unsigned words[kSteps][kPairWords];
   {
     PairPiece pieces[kSteps];
     columns.load(y - a.anchor_y, pieces);
@@ -283,8 +237,8 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
     if (more) columns.load(y - a.anchor_y + kGroupRows * (kSteps - kNewGroups), pieces);
     int sum[kRows][4];
     weights.template multiply_by<kShift>(words, sum);
-    const uint4 near = pair_codes<kCodes>(sum, 0, plane, scale, base);
-    const uint4 far = pair_codes<kCodes>(sum, 1, plane, scale, base);
+    const uint4 near = pair_codes<kCodes>(sum, 0, plane.phase[0].general, scale, base);
+    const uint4 far = pair_codes<kCodes>(sum, 1, plane.phase[0].general, scale, base);
     if (row < plane.rows) {
       if (near_inside) *reinterpret_cast<uint4*>(to) = near;
       if (far_inside) *reinterpret_cast<uint4*>(to + kFar) = far;
@@ -295,7 +249,7 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
 #pragma unroll
     for (int s = 0; s + kNewGroups < kSteps; ++s)
 #pragma unroll
-      for (int w = 0; w < kWords; ++w)
+      for (int w = 0; w < kPairWords; ++w)
         words[s][w] = words[s + kNewGroups][w];
 #pragma unroll
     for (int s = 0; s < kNewGroups; ++s)
@@ -307,14 +261,15 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
 template <Codes kCodes, int kSteps, int kShift>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             int x, int y, std::uint8_t* patch) {
-  unsigned words[kSteps][kWords];
+  unsigned words[kSteps][kPairWords];
   load_edge(a, plane, x, y - a.anchor_y, patch, words);
   int sum[kRows][4];
   PairWeights<kCodes, kSteps>(a, plane).template multiply_by<kShift>(words, sum);
   const int lane = threadIdx.x, row = y + lane / 4;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const uint4 sixteen = pair_codes<kCodes>(sum, half, plane, plane.scale, plane.phase[0].base);
+    const uint4 sixteen =
+        pair_codes<kCodes>(sum, half, plane.phase[0].general, plane.scale, plane.phase[0].base);
     if (row < plane.rows) store_edge(plane, x + kColumnBytes * (lane % 4 + 4 * half), row, sixteen);
   }
 }

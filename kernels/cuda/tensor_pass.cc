@@ -140,15 +140,58 @@ int place_blocks(TensorArguments& arguments) {
   return blocks;
 }
 
-/// True if what pairs read and write lies on 16 bytes.
-bool pairs_fit(const TensorArguments& arguments) {
+/// True if what is read and written lies on 16 bytes.
+bool on_sixteen(const TensorArguments& arguments) {
   for (int p = 0; p < arguments.plane_count; ++p) {
     const TensorPlane& plane = arguments.plane[p];
-    if (!plane.plain || !aligned(plane.src, plane.src_pitch, 16) ||
-        !aligned(plane.dst, plane.dst_pitch, 16))
+    if (!aligned(plane.src, plane.src_pitch, 16) || !aligned(plane.dst, plane.dst_pitch, 16))
       return false;
   }
   return true;
+}
+
+/// True if the components of `plane` are samples of one size side by side.
+bool side_by_side(const PlaneFormat& plane) {
+  for (int c = 0; c < plane.component_count; ++c)
+    if (plane.components[c].step != plane.component_count ||
+        plane.components[c].width != plane.components[0].width)
+      return false;
+  return true;
+}
+
+/// The tiles of planes with one component, or with several.
+TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
+  TensorTile tile;
+  constexpr int kChunk = 16;
+  tile.rows = kTensorTileRows - 8 + window.group_rows * window.steps;
+  tile.margin = tiles(window.left, kChunk) * kChunk;
+  tile.reach = mask.width - 1 - mask.anchor_x;
+  // The last lane starts at its column's window and holds 24 samples from there.
+  const int seen = 24 + (window.group_rows == 2 ? 8 : 24);
+  const int width = tile.margin - window.left + kTensorTileBytes * (several ? 1 : 2) - kChunk +
+                    seen + kWindowBytes * (window.segments - 1);
+  tile.chunks = tiles(width, kChunk);
+  tile.pitch = tile.chunks * kChunk;
+  // Lanes that read two rows at once find them in different banks.
+  while (window.group_rows == 2 && tile.pitch % 64 != 32)
+    tile.pitch += kChunk;
+  tile.lines = 32 * kTensorWarps / tile.chunks;
+  tile.reciprocal = reciprocal(tile.chunks);
+  return tile;
+}
+
+/// Gives all planes their blocks of tiles; returns how many there are.
+int place_tiles(TensorArguments& arguments) {
+  int blocks = 0;
+  for (int p = 0; p < arguments.plane_count; ++p) {
+    TensorPlane& plane = arguments.plane[p];
+    plane.first_block = blocks;
+    plane.columns =
+        tiles(plane.row_bytes / plane.period, kTensorTileBytes * (plane.period == 1 ? 2 : 1));
+    plane.inner_reciprocal = reciprocal(plane.columns);
+    blocks += plane.columns * tiles(plane.rows, kTensorTileRows);
+  }
+  return blocks;
 }
 
 /// Gives all planes their blocks, in as few steps as have all blocks run at once: a second wave
@@ -203,6 +246,8 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   if (pass.with_pairs_) pass.append_fragments(kPairs);
 
   arguments.march_blocks = tensor_march_blocks(mask.height, segments);
+  if (!pass.with_pairs_)
+    if (Status status = pass.prepare_tiles(); !status.ok()) return status;
 
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
   Result<DeviceMemory> memory = DeviceMemory::make(bytes, stream);
@@ -224,6 +269,44 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   return pass;
 }
 
+/// Finds out if tiles serve and take fewer products than columns do.
+Status TensorPass::prepare_tiles() {
+  TensorArguments& arguments = arguments_;
+  arguments.window = tile_window(mask_);
+  std::int64_t in_tiles = 0, in_columns = 0;
+  for (int p = 0; p < format_.plane_count; ++p) {
+    const PlaneFormat& plane = format_.planes[p];
+    if (!has_filtered(plane)) continue;
+    if (!side_by_side(plane)) return {};
+    arguments.tile_kinds |= 1u << (plane.component_count - 1);
+    const std::int64_t bytes = std::int64_t{plane.rows} * plane.row_bytes;
+    in_tiles += bytes * arguments.window.steps * arguments.window.segments;
+    in_columns += bytes * mask_.height * arguments.plane[p].segments;
+  }
+  if (!tensor_tile_serves(arguments.tile_kinds) || 5 * in_tiles > 4 * in_columns) return {};
+  const int spare_rows = arguments.window.group_rows;  // The kernel reads a group ahead.
+  for (const bool several : {false, true}) {
+    TensorTile& tile = arguments.tile[several ? 1 : 0];
+    tile = make_tile(mask_, arguments.window, several);
+    for (int step = several ? 2 : 1; step <= (several ? kMaxPeriod : 1); ++step)
+      if (arguments.tile_kinds >> (step - 1) & 1)
+        arguments.tile_bytes =
+            std::max(arguments.tile_bytes,
+                     static_cast<std::size_t>((step * tile.rows + spare_rows) * tile.pitch));
+  }
+  int device = 0, most = 0;
+  Status status = CONVOLVE_CUDA(cudaGetDevice(&device));
+  if (status.ok())
+    status = CONVOLVE_CUDA(
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  if (!status.ok()) return status;
+  if (arguments.tile_bytes > static_cast<std::size_t>(most) || arguments.tile[0].lines == 0)
+    return {};
+  with_tiles_ = true;
+  append_fragments(kTiles);
+  return CONVOLVE_CUDA(load_tensor_tile(arguments));
+}
+
 void TensorPass::append_fragments(Mapping mapping) {
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
@@ -235,8 +318,9 @@ void TensorPass::append_fragments(Mapping mapping) {
     first_fragment_[mapping][p] = twin < p ? first_fragment_[mapping][twin] : fragments_.size();
     if (twin < p) continue;
     const std::vector<std::uint32_t> words =
-        mapping == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
-                          : tensor_fragments(plane, phases_[p], mask_, weights_);
+        mapping == kTiles   ? tile_fragments(mask_, weights_)
+        : mapping == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
+                            : tensor_fragments(plane, phases_[p], mask_, weights_);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
   }
 }
@@ -322,16 +406,21 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  arguments.pairs = with_pairs_ && pairs_fit(arguments);
+  arguments.pairs = with_pairs_ && on_sixteen(arguments);
+  const bool in_tiles = with_tiles_ && on_sixteen(arguments);
+  const Mapping mapping = arguments.pairs ? kPairs : in_tiles ? kTiles : kColumns;
   const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
-    to.fragments = reinterpret_cast<const uint4*>(
-        words + first_fragment_[arguments.pairs ? kPairs : kColumns][planes[i]]);
+    to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[mapping][planes[i]]);
     if (arguments.pairs)
       take_pairs(to, border);
     else
       place_columns(to);
+  }
+  if (in_tiles) {
+    arguments.blocks = place_tiles(arguments);
+    return arguments.blocks == 0 ? Status{} : CONVOLVE_CUDA(launch_tensor_tile(arguments, stream));
   }
   // Where products take most of the time it is better to let blocks follow each other: at 15x15
   // 28.8 us instead of 39.1 for I420 at 4K on an H100.

@@ -29,10 +29,12 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
-  /// What the planes' fragments are made for: columns of 16 bytes, or pairs of bytes.
-  enum Mapping { kColumns, kPairs, kMappings };
+  /// What the planes' fragments are made for: columns of 16 bytes (tensor.cu), pairs of bytes
+  /// (tensor_pairs.cu), or of samples (tensor_tile.cu).
+  enum Mapping { kColumns, kPairs, kTiles, kMappings };
 
   void append_fragments(Mapping mapping);
+  Status prepare_tiles();
   void update_epilogues(double scale, double bias);
   Codes update_plane(int p, double scale, double bias, Codes most);
 
@@ -43,7 +45,8 @@ class TensorPass {
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;
   std::size_t first_fragment_[kMappings][kMaxPlanes] = {};
-  bool with_pairs_ = false;  ///< Where memory allows it, small masks are taken in pairs.
+  bool with_pairs_ = false;  ///< Where memory allows it, small masks are taken in pairs
+  bool with_tiles_ = false;  ///< and wide ones from tiles.
   int resident_blocks_ = 1;  ///< Of the marching kernel, on the device,
   int resident_pairs_ = 1;   ///< and of the one for pairs.
   BytePhases phases_[kMaxPlanes];
