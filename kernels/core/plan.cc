@@ -25,7 +25,7 @@ const KernelInfo kKernels[kKernelCount] = {
     {KernelKind::kSeparable, "separable",
      "Rank-1 masks as a row pass and a column pass: PMPP 7.2-7.5 in 1D (cuda, cpu)", true, true},
     {KernelKind::kTensor, "tensor",
-     "Weights as 8-bit digits on the INT8 tensor cores, exactly: 8-bit samples, compute capability "
+     "Weights as 8-bit digits on the INT8 tensor cores, exactly: compute capability "
      "7.5 and up (cuda)",
      true, false},
 };

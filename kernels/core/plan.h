@@ -108,10 +108,8 @@ constexpr int tiled_input_tile(int tile_width, int k) {
 inline constexpr int kCoarsenedTileWidth = 128;
 inline constexpr int kCoarsenedTileHeight = 32;
 
-/// Outputs of one block of the CUDA kernel tensor: four warps with 128 bytes x 8 rows each.
-inline constexpr int kTensorTileBytes = 128;
-inline constexpr int kTensorTileRows = 32;
-/// Rows of the tallest mask that its warps march through, loading every picture row once.
+/// Rows of the tallest mask that the warps of the CUDA kernel tensor march through, loading every
+/// picture row once.
 inline constexpr int kTensorMarchRows = 17;
 
 /// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so

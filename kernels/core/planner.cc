@@ -7,6 +7,7 @@
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/tensor_tiles.h"
 
 namespace convolve {
 namespace {
@@ -106,10 +107,15 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported("device: it has no INT8 tensor cores (compute capability 7.5)");
   if (weights_by_alpha(format, options))
     return unsupported("alpha: it cannot weight colour by alpha");
+  const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
-    if (has_filtered(plane) && !byte_phases(plane))
-      return unsupported("size: samples of other than 8 bits");
+    if (!has_filtered(plane) || byte_phases(plane)) continue;
+    if (!tiles) return unsupported("size: samples that are neither of 8 bits nor side by side");
+    if (tiles->bytes > device.shared_bytes)
+      return unsupported("memory: a tile with the halo of a " + size_text(mask) + " mask takes " +
+                         std::to_string(tiles->bytes) + " bytes of shared memory, a block has " +
+                         std::to_string(device.shared_bytes));
   }
   plan.rational = is_rational(format, mask, options.scale);
   const std::optional<DigitWeights> weights =
@@ -238,8 +244,7 @@ std::string taps_text(const Mask& mask) {
 std::string reason_for(const Plan& plan, const Mask& mask) {
   if (plan.kernel == KernelKind::kSeparable)
     return size_text(mask) + ", rank 1: " + taps_text(mask);
-  if (plan.kernel == KernelKind::kTensor)
-    return size_text(mask) + ", 8-bit samples on tensor cores";
+  if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
   return size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
          "several outputs per thread";
 }

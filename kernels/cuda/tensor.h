@@ -10,6 +10,8 @@
 #include "kernels/core/border.h"
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/digits.h"
+#include "kernels/core/sample.h"
+#include "kernels/core/tensor_tiles.h"
 #include "kernels/core/view.h"
 
 namespace convolve {
@@ -17,9 +19,6 @@ namespace convolve {
 /// A product of the tensor cores: 16 adjacent bytes of a row from a window of 32 bytes.
 inline constexpr int kColumnBytes = 16;
 inline constexpr int kWindowBytes = 32;
-
-/// Warps of a thread block.
-inline constexpr int kTensorWarps = 4;
 
 /// Rows of the tallest mask that tensor_pairs.cu serves.
 inline constexpr int kPairMaskRows = 9;
@@ -30,17 +29,6 @@ inline constexpr int kPairSteps[2] = {3, 4};
 
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
 using Codes = DigitEpilogue::Codes;
-
-/// How tensor_tile.cu sees a picture: groups of picture rows, of which the outputs x and x + 1 of
-/// eight rows see windows of 32 / group_rows samples side by side, the first from x - left + shift
-/// on.
-struct TileWindow {
-  int group_rows = 1;  ///< 2, or 1.
-  int steps = 0;       ///< Groups that eight output rows see.
-  int segments = 1;    ///< Windows.
-  int left = 0;        ///< A multiple of 8.
-  int shift = 0;       ///< 0 or 1.
-};
 
 /// The component that the bytes of one phase belong to.
 struct TensorPhase {
@@ -84,18 +72,9 @@ struct TensorPlane {
   bool plain = true;
   std::uint32_t kept = 0;
   float scale = 1;
+  SampleLayout layout;  ///< Of two-byte samples, then.
+  int sample_bytes = 1;
   TensorPhase phase[kMaxPeriod];
-};
-
-/// Tiles of tensor_tile.cu: 32 rows of outputs, 256 wide where a plane has one component, else 128.
-struct TensorTile {
-  int rows = 0;                  ///< Halo included.
-  int chunks = 0;                ///< Of 16 samples in a row,
-  int pitch = 0;                 ///< which take this many bytes.
-  int lines = 0;                 ///< Rows that a block's threads bring at once, a chunk each.
-  std::uint32_t reciprocal = 0;  ///< 2^32 / chunks, rounded up.
-  int margin = 0;                ///< Samples left of the first output: a multiple of 16.
-  int reach = 0;                 ///< Samples right of an output that the mask sees.
 };
 
 struct TensorArguments {
@@ -106,10 +85,7 @@ struct TensorArguments {
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
   int pair_steps = 0;    ///< Of PairWindow.
   int pair_shift = 0;
-  TensorTile tile[2];       ///< Of planes with one component, and with several,
-  TileWindow window;        ///< for launch_tensor_tile() alone.
-  unsigned tile_kinds = 0;  ///< tensor_tile_serves()
-  std::size_t tile_bytes = 0;
+  TensorTiles tiles;  ///< For launch_tensor_tile() alone.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;
@@ -137,14 +113,8 @@ cudaError_t load_tensor_pairs(const TensorArguments& arguments);
 cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks);
 cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream);
 
-/// The same for the kernels of wide masks, which have `window`, `tile` and what goes with them in
-/// `arguments`, and planes of interleaved components of one size. All that they read and write lies
-/// on 16 bytes.
+/// The same for the kernels of wide masks and samples, which take the planes as `tiles` say.
 cudaError_t load_tensor_tile(const TensorArguments& arguments);
 cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream);
-
-/// True if there is a kernel for frames whose planes have these numbers of components: bit n stands
-/// for n + 1.
-bool tensor_tile_serves(unsigned kinds);
 
 }  // namespace convolve

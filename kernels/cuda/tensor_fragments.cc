@@ -104,26 +104,6 @@ std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePh
   return words;
 }
 
-TileWindow tile_window(const Mask& mask) {
-  const int before = mask.anchor_x, after = mask.width - mask.anchor_x;
-  TileWindow best;
-  best.segments = 0;
-  for (const int group_rows : {2, 1})
-    for (const int shift : {0, 1}) {
-      TileWindow window;
-      window.group_rows = group_rows;
-      window.shift = shift;
-      window.left = (before + shift + 7) / 8 * 8;
-      window.segments = (window.left - shift + after + 1 + kWindowBytes / group_rows - 1) /
-                        (kWindowBytes / group_rows);
-      window.steps = (mask.height + 7 + group_rows - 1) / group_rows;
-      if (group_rows == 2 && window.segments > 1) continue;
-      if (best.segments == 0 || window.steps * window.segments < best.steps * best.segments)
-        best = window;
-    }
-  return best;
-}
-
 std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights) {
   const TileWindow window = tile_window(mask);
   const int samples = kWindowBytes / window.group_rows;

@@ -46,11 +46,8 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
 std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                           const Mask& mask, const DigitWeights& weights);
 
-/// What tensor_tile.cu takes for a mask.
-TileWindow tile_window(const Mask& mask);
-
-/// Fragments for it: for each digit, the highest first, each window and each step; and one more of
-/// zeros, as the kernel reads one ahead.
+/// Fragments for tile_window(): for each digit, the highest first, each window and each step; and
+/// one more of zeros, as the kernel reads one ahead.
 ///
 /// Rows of operand A as for pairs; position k is sample b of picture row r of the group, where
 /// 8 (k / 4 % 4) + k % 4 + 4 (k / 16) = 32 / group_rows r + b.

@@ -34,7 +34,8 @@ class TensorPass {
   enum Mapping { kColumns, kPairs, kTiles, kMappings };
 
   void append_fragments(Mapping mapping);
-  Status prepare_tiles();
+  Status choose_mappings();
+  Status fit_tiles();
   void update_epilogues(double scale, double bias);
   Codes update_plane(int p, double scale, double bias, Codes most);
 
@@ -45,10 +46,11 @@ class TensorPass {
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;
   std::size_t first_fragment_[kMappings][kMaxPlanes] = {};
-  bool with_pairs_ = false;  ///< Where memory allows it, small masks are taken in pairs
-  bool with_tiles_ = false;  ///< and wide ones from tiles.
-  int resident_blocks_ = 1;  ///< Of the marching kernel, on the device,
-  int resident_pairs_ = 1;   ///< and of the one for pairs.
+  bool with_columns_ = false;  ///< There are fragments for columns; where memory is aligned enough,
+  bool with_pairs_ = false;    ///< pairs are better if there are theirs,
+  bool with_tiles_ = false;    ///< and so are tiles.
+  int resident_blocks_ = 1;    ///< Of the marching kernel, on the device,
+  int resident_pairs_ = 1;     ///< and of the one for pairs.
   BytePhases phases_[kMaxPlanes];
   TensorArguments arguments_;  ///< Planes as in the format, but for where they lie and their size.
   bool have_epilogues_ = false;

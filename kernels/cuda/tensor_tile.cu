@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for wide masks: products of 8 rows x 2 adjacent samples from tiles of shared
-// memory.
+// Kernel `tensor` for wide masks and wide samples: products of 8 rows x 2 adjacent samples from
+// tiles of shared memory.
 //
 // The products are those of tensor_pairs.cu, with windows of 16 samples in two picture rows or of
 // 32 in one, and as many of these side by side as the mask is wide: (K + 7) / 2 or K + 7 groups of
@@ -19,11 +19,11 @@ namespace convolve {
 namespace {
 
 /// Blocks of 8 output rows of a warp, and warps side by side.
-CONVOLVE_HD constexpr int row_blocks(int step) {
-  return step == 1 ? 2 : 1;
+CONVOLVE_HD constexpr int row_blocks(int components) {
+  return components == 1 ? 2 : 1;
 }
-CONVOLVE_HD constexpr int warps_across(int step) {
-  return step == 1 ? 2 : 1;
+CONVOLVE_HD constexpr int warps_across(int components) {
+  return components == 1 ? 2 : 1;
 }
 
 /// permute() with selectors that are known at run time only.
@@ -54,18 +54,18 @@ struct TileWords {
   }
 };
 
-/// sum += a digit of the mask times what a lane sees from `from` on; returns the next digit's
-/// fragments. What a step needs is loaded a step before, the last time for none: tile and fragments
-/// have room for that.
+/// sum += a digit of the mask, from `fragment` on, times what a lane sees from `from` on. What a
+/// step needs is loaded a step before, the last time for none: tile and fragments have room for
+/// that.
 template <int kGroupRows, int kBlocks>
-__device__ __forceinline__ const uint4* add_digit(const TensorArguments& a, int pitch,
-                                                  const std::uint8_t* from, const uint4* fragment,
-                                                  int (&sum)[kBlocks][kRows][4]) {
+__device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
+                                          const std::uint8_t* from, const uint4* fragment,
+                                          int (&sum)[kBlocks][kRows][4]) {
   constexpr int kApart = kRows / kGroupRows;
-  const unsigned even = 0x3210 + 0x1111 * a.window.shift;
-  const int down = kGroupRows * pitch, steps = a.window.steps;
+  const unsigned even = 0x3210 + 0x1111 * a.tiles.window.shift;
+  const int down = kGroupRows * pitch, steps = a.tiles.window.steps;
 #pragma unroll 1
-  for (int segment = 0; segment < a.window.segments; ++segment) {
+  for (int segment = 0; segment < a.tiles.window.segments; ++segment) {
     const std::uint8_t* at = from + kWindowBytes * segment;
     TileWords next;
     next.load(at);
@@ -102,105 +102,188 @@ __device__ __forceinline__ const uint4* add_digit(const TensorArguments& a, int 
       fragment -= 32 * kApart;
     }
   }
-  return fragment;
 }
 
-template <int kGroupRows, int kBlocks>
+/// sum = start + the mask times a component, of which a byte's plane follows the other.
+template <int kGroupRows, int kBytes, int kBlocks>
 __device__ __forceinline__ void add_digits(const TensorArguments& a, const TensorPlane& plane,
-                                           int start, int pitch, const std::uint8_t* from,
+                                           int start, const TensorTile& tile,
+                                           const std::uint8_t* from,
                                            int (&sum)[kBlocks][kRows][4]) {
+  // Digit d times byte b counts 256^(d + b).
+  int power = a.digits + kBytes - 2;
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        sum[b][i][k] = a.digits == 1 ? start : 0;
-  const uint4* fragment = plane.fragments + threadIdx.x;
+        sum[b][i][k] = power == 0 ? start : 0;
+  const int size = 32 * a.tiles.window.steps * a.tiles.window.segments;
 #pragma unroll 1
-  for (int left = a.digits - 1;; --left) {
-    fragment = add_digit<kGroupRows>(a, pitch, from, fragment, sum);
-    if (left == 0) return;
+  for (;; --power) {
+#pragma unroll 1
+    for (int byte = 0; byte < kBytes; ++byte) {
+      const int digit = power - byte;
+      if (digit < 0 || digit >= a.digits) continue;
+      add_digit<kGroupRows>(a, tile.pitch, from + byte * tile.rows * tile.pitch,
+                            plane.fragments + threadIdx.x + (a.digits - 1 - digit) * size, sum);
+    }
+    if (power == 0) return;
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
       for (int i = 0; i < kRows; ++i)
 #pragma unroll
         for (int k = 0; k < 4; ++k)
-          sum[b][i][k] = sum[b][i][k] * 256 + (left == 1 ? start : 0);
+          sum[b][i][k] = sum[b][i][k] * 256 + (power == 1 ? start : 0);
   }
 }
 
-/// Sixteen codes of a column, as the frame's epilogue makes them.
-__device__ __forceinline__ uint4 tile_codes(const TensorArguments& a, const TensorPlane& plane,
-                                            const TensorPhase& phase, int half,
-                                            const int (&sum)[kRows][4]) {
-  switch (a.codes) {
-    case Codes::kBits:
-      return pair_codes<Codes::kBits>(sum, half, phase.general, plane.scale, phase.base);
-    case Codes::kFloat:
-      return pair_codes<Codes::kFloat>(sum, half, phase.general, plane.scale, phase.base);
-    case Codes::kGeneral:
-      break;
-  }
-  return pair_codes<Codes::kGeneral>(sum, half, phase.general, plane.scale, phase.base);
+__device__ __forceinline__ int float_code(int sum, const EpilogueOf<float>& e) {
+  return __float2int_rn(fmaf(static_cast<float>(sum), e.scale, e.base));
 }
 
-/// Words of kStep components side by side as they lie in memory: word n of 4 kStep.
-template <int kStep>
-__device__ __forceinline__ unsigned interleaved(const unsigned (&components)[kStep][4], int n) {
-  const int w = n / kStep;
-  if constexpr (kStep == 1) {
-    return components[0][w];
-  } else if constexpr (kStep == 2) {
-    return __byte_perm(components[0][w], components[1][w], n % 2 == 0 ? 0x5140 : 0x7362);
-  } else if constexpr (kStep == 3) {
+/// Where values fit 32 bits. Conversions between int and double run at a quarter of the rate of
+/// additions, which do as well: 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code
+/// another's.
+__device__ __forceinline__ int double_code(int sum, const EpilogueOf<double>& e) {
+  const double biased = __hiloint2double(0x43300000, sum ^ static_cast<int>(0x80000000u));
+  const double exact = biased - 4503601774854144.0;
+  return __double2loint(fma(exact, e.scale, e.base) + 6755399441055744.0);
+}
+
+/// Sixteen codes of two bytes by an epilogue for any sum, inlined where nothing is divided.
+__device__ __forceinline__ void general_pairs(const Epilogue& general, int half,
+                                              const int (&sum)[kRows][4],
+                                              unsigned (&words)[kRows]) {
+  const auto each_pair = [&](const auto& code) {
+    const int most = general.max_code;
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const int even = min(max(code(sum[i][half]), 0), most);
+      const int odd = min(max(code(sum[i][2 + half]), 0), most);
+      words[i] = __byte_perm(static_cast<unsigned>(even), static_cast<unsigned>(odd), 0x5410);
+    }
+  };
+  if (general.in_float && !general.narrow.divide) {
+    const EpilogueOf<float> narrow = general.narrow;
+    each_pair([&](int s) { return float_code(s, narrow); });
+  } else if (!general.in_float && !general.wide.divide && fabs(general.wide.scale) <= 0.5) {
+    const EpilogueOf<double> wide = general.wide;
+    each_pair([&](int s) { return double_code(s, wide); });
+  } else {
+    each_pair([&](int s) { return code_of(s, general); });
+  }
+}
+
+/// The codes of sixteen samples of a column as they lie in memory, 4 kBytes words.
+template <Codes kCodes, int kBytes>
+__device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
+                                           int half, const int (&sum)[kRows][4],
+                                           unsigned (&words)[4 * kBytes]) {
+  if constexpr (kBytes == 1) {
+    const uint4 sixteen = pair_codes<kCodes>(sum, half, phase.general, plane.scale, phase.base);
+    words[0] = sixteen.x;
+    words[1] = sixteen.y;
+    words[2] = sixteen.z;
+    words[3] = sixteen.w;
+  } else {
+    if constexpr (kCodes == Codes::kGeneral) {
+      general_pairs(phase.general, half, sum, words);
+    } else {
+      // Values of this way lie within 16 bits and a sign, whatever the samples could hold.
+      const unsigned most = 0x00010001u * static_cast<unsigned>(min(plane.layout.max_code, 0x7FFF));
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        unsigned value[2];
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+          const int s = sum[i][half + 2 * k];
+          value[k] = __float_as_uint(
+              fmaf(kCodes == Codes::kBits ? __int_as_float(s) : static_cast<float>(s), plane.scale,
+                   phase.base));
+        }
+        words[i] = __vimin_s16x2_relu(__byte_perm(value[0], value[1], 0x5410), most);
+      }
+    }
+#pragma unroll
+    for (unsigned& word : words) {
+      word <<= plane.layout.shift;
+      if (plane.layout.swap) word = __byte_perm(word, 0, 0x2301);
+    }
+  }
+}
+
+template <int kBytes>
+__device__ __forceinline__ void tile_codes(const TensorArguments& a, const TensorPlane& plane,
+                                           const TensorPhase& phase, int half,
+                                           const int (&sum)[kRows][4],
+                                           unsigned (&words)[4 * kBytes]) {
+  if (a.codes == Codes::kBits)
+    make_codes<Codes::kBits, kBytes>(plane, phase, half, sum, words);
+  else if (a.codes == Codes::kFloat)
+    make_codes<Codes::kFloat, kBytes>(plane, phase, half, sum, words);
+  else
+    make_codes<Codes::kGeneral, kBytes>(plane, phase, half, sum, words);
+}
+
+/// Word n of sixteen pixels as they lie in memory.
+template <int kBytes, int kComponents>
+__device__ __forceinline__ unsigned interleaved(
+    const unsigned (&components)[kComponents][4 * kBytes], int n) {
+  const int w = n / kComponents;
+  if constexpr (kComponents == 1) {
+    return components[0][n];
+  } else if constexpr (kComponents == 2) {
+    const unsigned first = kBytes == 1 ? 0x5140 : 0x5410, second = kBytes == 1 ? 0x7362 : 0x7632;
+    return __byte_perm(components[0][w], components[1][w], n % 2 == 0 ? first : second);
+  } else if constexpr (kComponents == 3) {
     const unsigned x = components[0][w], y = components[1][w], z = components[2][w];
     // x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3
     return n % 3 == 0   ? __byte_perm(__byte_perm(x, y, 0x1040), z, 0x3410)
            : n % 3 == 1 ? __byte_perm(__byte_perm(x, y, 0x6205), z, 0x3250)
                         : __byte_perm(__byte_perm(x, y, 0x0730), z, 0x7216);
   } else {
-    const int pixel = n % 4;
-    const unsigned low = __byte_perm(components[0][w], components[1][w], 0x0040 + 0x0011 * pixel);
-    const unsigned high = __byte_perm(components[2][w], components[3][w], 0x0040 + 0x0011 * pixel);
-    return __byte_perm(low, high, 0x5410);
+    const unsigned select = 0x0040 + 0x0011 * (n % 4);
+    return __byte_perm(__byte_perm(components[0][w], components[1][w], select),
+                       __byte_perm(components[2][w], components[3][w], select), 0x5410);
   }
 }
 
 /// Stores sixteen pixels from sample x of a row on.
-template <int kStep>
-__device__ __forceinline__ void store_pixels(const TensorPlane& plane, int x, int y,
-                                             const unsigned (&components)[kStep][4]) {
-  std::uint8_t* to = plane.dst + y * plane.dst_pitch + x * kStep;
-  const int room = plane.row_bytes - x * kStep;
-  if (room >= kChunk * kStep) {
+template <int kBytes, int kComponents>
+__device__ __forceinline__ void store_pixels(
+    const TensorPlane& plane, int x, int y, const unsigned (&components)[kComponents][4 * kBytes]) {
+  constexpr int kPlanes = kComponents * kBytes;
+  std::uint8_t* to = plane.dst + y * plane.dst_pitch + x * kPlanes;
+  const int room = plane.row_bytes - x * kPlanes;
+  const auto word = [&](int n) { return interleaved<kBytes>(components, n); };
+  if (room >= kChunk * kPlanes && aligned(plane.dst, plane.dst_pitch, kChunk)) {
 #pragma unroll
-    for (int i = 0; i < kStep; ++i)
-      reinterpret_cast<uint4*>(to)[i] = make_uint4(
-          interleaved<kStep>(components, 4 * i), interleaved<kStep>(components, 4 * i + 1),
-          interleaved<kStep>(components, 4 * i + 2), interleaved<kStep>(components, 4 * i + 3));
+    for (int i = 0; i < kPlanes; ++i)
+      reinterpret_cast<uint4*>(to)[i] =
+          make_uint4(word(4 * i), word(4 * i + 1), word(4 * i + 2), word(4 * i + 3));
     return;
   }
 #pragma unroll
-  for (int n = 0; n < 4 * kStep; ++n) {
-    const unsigned word = interleaved<kStep>(components, n);
+  for (int n = 0; n < 4 * kPlanes; ++n)
 #pragma unroll
     for (int b = 0; b < 4; ++b)
-      if (4 * n + b < room) to[4 * n + b] = static_cast<std::uint8_t>(word >> (8 * b));
-  }
+      if (4 * n + b < room) to[4 * n + b] = static_cast<std::uint8_t>(word(n) >> (8 * b));
 }
 
-template <int kGroupRows, int kStep>
+template <int kGroupRows, int kComponents, int kBytes>
 __device__ __forceinline__ void filter_tile(const TensorArguments& a, const TensorPlane& plane,
                                             int block, std::uint8_t* memory) {
-  constexpr int kBlocks = row_blocks(kStep), kAcross = warps_across(kStep);
-  const TensorTile& tile = a.tile[kStep == 1 ? 0 : 1];
+  constexpr int kBlocks = row_blocks(kComponents), kAcross = warps_across(kComponents);
+  const TensorTile& tile = a.tiles.tile[kComponents == 1 ? 0 : 1];
   const int tile_row = static_cast<int>(
       plane.columns == 1 ? block : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
   const int tile_x = (block - tile_row * plane.columns) * kTensorTileBytes * kAcross;
   const int tile_y = tile_row * kTensorTileRows;
-  fill_tile<kStep>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y}, memory);
+  fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
+                                 memory);
   wait_for_copies();
   __syncthreads();
 
@@ -209,33 +292,30 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
   const int x = kTensorTileBytes * across;
   // What the lane sees of operand B, and where the outputs it will have lie in the tile.
   const int seen = (top + (kGroupRows == 2 ? t / 2 : 0)) * tile.pitch + tile.margin -
-                   a.window.left + x + kColumnBytes * c + 8 * (kGroupRows == 2 ? t % 2 : t);
+                   a.tiles.window.left + x + kColumnBytes * c + 8 * (kGroupRows == 2 ? t % 2 : t);
   const int own = (top + a.anchor_y + lane / 4) * tile.pitch + tile.margin + x + kColumnBytes * t;
   constexpr int kFar = 4 * kColumnBytes;
-  unsigned codes[kBlocks][2][kStep][4];
+  unsigned codes[kBlocks][2][kComponents][4 * kBytes];
 #pragma unroll
-  for (int k = 0; k < kStep; ++k) {
+  for (int k = 0; k < kComponents; ++k) {
     const TensorPhase& phase = plane.phase[k];
-    const std::uint8_t* const component = memory + k * tile.rows * tile.pitch;
-    const auto keep = [&](int b, int half, uint4 sixteen) {
-      codes[b][half][k][0] = sixteen.x;
-      codes[b][half][k][1] = sixteen.y;
-      codes[b][half][k][2] = sixteen.z;
-      codes[b][half][k][3] = sixteen.w;
-    };
-    if (kStep > 1 && !phase.filtered) {
+    const std::uint8_t* const component = memory + k * kBytes * tile.rows * tile.pitch;
+    if constexpr (kComponents > 1 && kBytes == 1) {
+      if (!phase.filtered) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half)
-        keep(0, half, *reinterpret_cast<const uint4*>(component + own + kFar * half));
-      continue;
+        for (int half = 0; half < 2; ++half)
+          *reinterpret_cast<uint4*>(codes[0][half][k]) =
+              *reinterpret_cast<const uint4*>(component + own + kFar * half);
+        continue;
+      }
     }
     int sum[kBlocks][kRows][4];
-    add_digits<kGroupRows>(a, plane, phase.start, tile.pitch, component + seen, sum);
+    add_digits<kGroupRows, kBytes>(a, plane, phase.start, tile, component + seen, sum);
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        keep(b, half, tile_codes(a, plane, phase, half, sum[b]));
+        tile_codes<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
   }
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
@@ -243,11 +323,11 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
     if (row >= plane.rows) break;
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      store_pixels<kStep>(plane, tile_x + x + kColumnBytes * t + kFar * half, row, codes[b][half]);
+      store_pixels<kBytes>(plane, tile_x + x + kColumnBytes * t + kFar * half, row, codes[b][half]);
   }
 }
 
-/// kKinds: as for tensor_tile_serves().
+/// kKinds: TensorTiles::kinds.
 template <int kGroupRows, unsigned kKinds>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_tile_kernel(const __grid_constant__ TensorArguments a) {
@@ -257,36 +337,52 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     ++p;
   const TensorPlane& plane = a.plane[p];
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
-  if constexpr ((kKinds & 1) != 0)
-    if (kKinds == 1 || plane.period == 1) filter_tile<kGroupRows, 1>(a, plane, block, memory);
-  if constexpr ((kKinds & 2) != 0)
-    if (plane.period == 2) filter_tile<kGroupRows, 2>(a, plane, block, memory);
-  if constexpr ((kKinds & 4) != 0) filter_tile<kGroupRows, 3>(a, plane, block, memory);
-  if constexpr ((kKinds & 8) != 0) filter_tile<kGroupRows, 4>(a, plane, block, memory);
+  if constexpr (kKinds == 0b11) {
+    if (plane.period == 1)
+      filter_tile<kGroupRows, 1, 1>(a, plane, block, memory);
+    else
+      filter_tile<kGroupRows, 2, 1>(a, plane, block, memory);
+  } else if constexpr (kKinds == 0b110000) {
+    if (plane.period == 1)
+      filter_tile<kGroupRows, 1, 2>(a, plane, block, memory);
+    else
+      filter_tile<kGroupRows, 2, 2>(a, plane, block, memory);
+  } else {
+    constexpr int kComponents = kKinds == 0b1 ? 1 : kKinds == 0b10000 ? 1 : kKinds == 0b100 ? 3 : 4;
+    filter_tile<kGroupRows, kComponents, kKinds == 0b10000 ? 2 : 1>(a, plane, block, memory);
+  }
 }
 
 using TileKernel = void (*)(TensorArguments);
 
 template <int kGroupRows>
 TileKernel select_kinds(unsigned kinds) {
-  return kinds == 1   ? tensor_tile_kernel<kGroupRows, 1>
-         : kinds == 4 ? tensor_tile_kernel<kGroupRows, 4>
-         : kinds == 8 ? tensor_tile_kernel<kGroupRows, 8>
-                      : tensor_tile_kernel<kGroupRows, 3>;
+  switch (kinds) {
+    case 0b1:
+      return tensor_tile_kernel<kGroupRows, 0b1>;
+    case 0b100:
+      return tensor_tile_kernel<kGroupRows, 0b100>;
+    case 0b1000:
+      return tensor_tile_kernel<kGroupRows, 0b1000>;
+    case 0b10000:
+      return tensor_tile_kernel<kGroupRows, 0b10000>;
+    case 0b100000:
+    case 0b110000:
+      return tensor_tile_kernel<kGroupRows, 0b110000>;
+    default:
+      return tensor_tile_kernel<kGroupRows, 0b11>;
+  }
 }
 
 TileKernel select_kernel(const TensorArguments& a) {
-  return a.window.group_rows == 2 ? select_kinds<2>(a.tile_kinds) : select_kinds<1>(a.tile_kinds);
+  return a.tiles.window.group_rows == 2 ? select_kinds<2>(a.tiles.kinds)
+                                        : select_kinds<1>(a.tiles.kinds);
 }
 
 }  // namespace
 
-bool tensor_tile_serves(unsigned kinds) {
-  return kinds == 1 || kinds == 2 || kinds == 3 || kinds == 4 || kinds == 8;
-}
-
 cudaError_t load_tensor_tile(const TensorArguments& arguments) {
-  return load_kernel(select_kernel(arguments), arguments.tile_bytes);
+  return load_kernel(select_kernel(arguments), arguments.tiles.bytes);
 }
 
 cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream) {
@@ -294,7 +390,7 @@ cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t st
   void* parameters[] = {&by_value};
   return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments)),
                           dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                          parameters, arguments.tile_bytes, stream);
+                          parameters, arguments.tiles.bytes, stream);
 }
 
 }  // namespace convolve

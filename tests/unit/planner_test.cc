@@ -38,38 +38,38 @@ struct Choice {
 TEST(Planner, TableOfChoices) {
   const Choice table[] = {
       {"identity",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (1x1, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (1x1, on tensor "
        "cores)",
        "cpu coarsened float32 rational host-memory (1x1, rank 1 but small: several outputs per "
        "thread)"},
       {"sobel-x",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, on tensor "
        "cores)",
        "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
        "thread)"},
       {"laplacian",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, on tensor "
        "cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
       {"box:5",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (5x5, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (5x5, on tensor "
        "cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda tensor tile 128x32 2 digits int32 real global-memory (13x13, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 2 digits int32 real global-memory (13x13, on tensor "
        "cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (13x1, 8-bit samples on "
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (13x1, on "
        "tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
-       "cuda tensor tile 128x32 2 digits int32 real global-memory (15x15, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 2 digits int32 real global-memory (15x15, on tensor "
        "cores)",
        "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
       {"disk:127.5",
-       "cuda tensor tile 128x32 1 digit int32 real global-memory (255x255, 8-bit samples on tensor "
+       "cuda tensor tile 128x32 1 digit int32 real global-memory (255x255, on tensor "
        "cores)",
        "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
       {"gaussian:30",
@@ -93,7 +93,7 @@ TEST(Planner, TableOfChoices) {
   }
 }
 
-TEST(Planner, TensorIsForEightBitSamplesAndTensorCores) {
+TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
   const Options tensor = forced(KernelKind::kTensor);
   const Mask mask = mask_of("laplacian");
   DeviceCapabilities pascal = h100();
@@ -110,7 +110,27 @@ TEST(Planner, TensorIsForEightBitSamplesAndTensorCores) {
   deep.planes[0].row_bytes *= 2;
   deep.planes[0].components[0].step = 2;
   deep.planes[0].components[0].depth = 16;
-  EXPECT_NE(make_plan(deep, mask, tensor, h100()).status().message().find("size: samples of other"),
+  EXPECT_EQ(make_plan(deep, mask, {}, h100()).value().kernel, KernelKind::kTensor);
+  std::string large = "255x255: 1";
+  for (int i = 1; i < 255 * 255; ++i)
+    large += " 0";
+  EXPECT_NE(make_plan(deep, mask_of(large.c_str()), tensor, h100())
+                .status()
+                .message()
+                .find("memory: a tile with the halo of a 255x255 mask"),
+            std::string::npos);
+  EXPECT_NE(make_plan(deep, mask_of("disk:9"), tensor, h100())
+                .status()
+                .message()
+                .find("size: the weights need more than 3"),
+            std::string::npos)
+      << "sums of real weights and 16 bits do not fit 32";
+  // Every other sample is of nobody.
+  deep.planes[0].components[0].step = 4;
+  EXPECT_NE(make_plan(deep, mask, tensor, h100())
+                .status()
+                .message()
+                .find("size: samples that are neither of 8 bits nor side by side"),
             std::string::npos);
   EXPECT_EQ(make_plan(deep, mask, {}, h100()).value().kernel, KernelKind::kCoarsened);
 
