@@ -36,7 +36,8 @@ inline constexpr int kCostTermCount = 10;
 using CostTerms = std::array<double, kCostTermCount>;
 
 /// Code that has constants of its own. A new kernel: a class here, its name in cost.cc, its case in
-/// cost_class() and work_of(), its row in cost_table.cc.
+/// cost_class() and work_of(), its row and rate in cost_table.cc. Those of one kernel by
+/// accumulator are in the order of Accumulator.
 enum class CostClass : int {
   kBasic,
   kConstant,

@@ -209,7 +209,8 @@ TEST(Cost, CountsTensorProducts) {
   EXPECT_EQ(products(luma, 0, "box:3", 2), 6);
   // 16 outputs and the 8 bytes to their left that a window starts with see 17 columns in 32 bytes.
   EXPECT_EQ(products(luma, 0, "box:17", 1), 17);
-  EXPECT_EQ(products(luma, 0, "box:19", 1), 2 * 19);
+  EXPECT_EQ(products(luma, 0, "box:18", 1), 2 * 18)
+      << "its anchor is 9, so windows start 16 before";
   EXPECT_EQ(products(luma, 0, "box:31", 3), 3 * 2 * 31);
   EXPECT_EQ(products(luma, 0, "box:1,31", 1), 31);
   // Taps lie apart: two bytes in the chroma of NV12, four in RGBA.
@@ -352,7 +353,11 @@ TEST(Cost, PlansShowTheirPrediction) {
 }
 
 TEST(Cost, NobodyPredictsTheCpuOrWeightedColour) {
-  EXPECT_EQ(make_plan(grey(640, 480), mask_of("box:5"), {}, cpu()).value().predicted_us, 0);
+  for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {
+    Options options;
+    options.kernel = kernel;
+    EXPECT_EQ(make_plan(grey(640, 480), mask_of("box:5"), options, cpu()).value().predicted_us, 0);
+  }
   Options premultiplied;
   premultiplied.alpha_mode = AlphaMode::kPremultiplied;
   const Result<Plan> weighted =
