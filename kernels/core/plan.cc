@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/core/plan.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace convolve {
 
 const KernelInfo kKernels[kKernelCount] = {
@@ -48,6 +51,15 @@ const char* storage_name(MaskStorage storage) {
   return "?";
 }
 
+/// Two digits: predictions are no better than that.
+std::string about(double us) {
+  double unit = 1;
+  while (us >= 100 * unit)
+    unit *= 10;
+  return "about " + std::to_string(std::max(1L, std::lround(us / unit)) * std::lround(unit)) +
+         " us";
+}
+
 }  // namespace
 
 std::string Plan::to_string() const {
@@ -64,6 +76,7 @@ std::string Plan::to_string() const {
     text += std::string(", colour alpha-weighted ") + accumulator_name(weighted->accumulator);
     text += weighted->passes == Passes::kRowColumn ? " two-pass" : " one-pass";
   }
+  if (predicted_us > 0) text += ", " + about(predicted_us);
   text += " (" + reason + ")";
   return text;
 }

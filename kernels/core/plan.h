@@ -64,6 +64,10 @@ struct DeviceCapabilities {
   int compute_capability = 0;    ///< 90 for 9.0; 0 on the CPU.
   std::size_t shared_bytes = 0;  ///< Most shared memory that one block may ask for.
   int threads = 1;               ///< CPU: share of the pool.
+  // By which times measured on another GPU are scaled to this one; 0 = not known.
+  int processors = 0;          ///< SMs.
+  int clock_mhz = 0;           ///< Boost clock.
+  int gigabytes_a_second = 0;  ///< Of its memory.
 };
 
 struct Plan {
@@ -79,6 +83,9 @@ struct Plan {
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
   std::optional<WeightedSums> weighted;
+  /// What a frame takes that stays on the device (cost.h); 0 = nobody knows: on the CPU, and where
+  /// colour is weighted.
+  double predicted_us = 0;
   std::string reason;
 
   /// separable makes two passes, but one over a one-dimensional mask in whole digits (kWide), where
@@ -89,10 +96,16 @@ struct Plan {
                : Passes::kDirect;
   }
 
-  /// One line: "cuda coarsened 64x32 float32 rational constant-memory (5x5, chosen: ...)".
+  /// One line: "cuda coarsened 64x32 float32 rational constant-memory about 12 us (5x5, ...)".
   std::string to_string() const;
+  /// True if both run the same, for the same reason. Not asked: predicted_us, which is another for
+  /// every size of picture.
   friend bool operator==(const Plan& a, const Plan& b);
 };
+
+/// The kernels that kernel=auto chooses from on CUDA: the others are the book's, to be asked for.
+inline constexpr KernelKind kChosenOnCuda[] = {KernelKind::kTensor, KernelKind::kSeparable,
+                                               KernelKind::kCoarsened};
 
 /// Largest mask that fits the 64 KB constant bank of a module, in bytes.
 inline constexpr std::size_t kConstantBankBytes = 65536;

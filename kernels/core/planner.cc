@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/core/byte_phases.h"
+#include "kernels/core/cost.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
 #include "kernels/core/tensor_tiles.h"
@@ -197,29 +198,13 @@ std::string others_text(const FrameFormat& format, const Mask& mask, const Optio
 
 /// True if two passes are worth their overhead. On the CPU it is enough that they save half of the
 /// multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16 threads, AVX-512). On CUDA this is asked
-/// for weighted colour only, which has no kernel tensor; the line is that of cuda_cost().
+/// for weighted colour only: 18 + 0.36 us a tap in one pass and 45 + 0.9 in two, the lines of
+/// kernels coarsened and separable for an 8-bit plane at 4K on an H100, decide there.
 bool two_passes_pay(const Mask& mask, BackendKind backend) {
   if (!mask.dense()) return true;
   const double direct = static_cast<double>(mask.taps());
   const double passes = mask.width + mask.height;
   return backend == BackendKind::kCuda ? direct > 75 + 2.5 * passes : direct > 2 * passes;
-}
-
-/// What a 4K plane of 8-bit samples takes under `plan`, in microseconds: lines through measurements
-/// on an H100 (tests/benchmarks/RESULTS.md), to compare kernels by.
-double cuda_cost(const Plan& plan, const FrameFormat& format, const Mask& mask) {
-  const double taps = static_cast<double>(mask.taps());
-  if (plan.kernel == KernelKind::kCoarsened) return 18 + 0.36 * taps;
-  if (plan.kernel == KernelKind::kSeparable) return 45 + 0.9 * (mask.width + mask.height);
-  // tensor: products of mask rows with windows of 32 bytes; taps lie `step` bytes apart.
-  int step = 1;
-  for (int p = 0; p < format.plane_count; ++p)
-    for (int c = 0; c < format.planes[p].component_count; ++c)
-      step = std::max(step, format.planes[p].components[c].step);
-  const int windows = ((mask.width - 1) * step + 8 + 16 + 31) / 32;
-  const double products = plan.digits * windows * mask.height;
-  return windows == 1 && mask.height <= kTensorMarchRows ? 9.5 + 0.65 * products
-                                                         : 8 + 0.82 * products;
 }
 
 /// The sums of weighted colour, if there is any.
@@ -254,15 +239,15 @@ Result<Plan> choose_cuda(const FrameFormat& format, const Mask& mask, const Opti
                          const DeviceCapabilities& device) {
   std::optional<Plan> best;
   std::string refusal;
-  for (const KernelKind kernel :
-       {KernelKind::kTensor, KernelKind::kSeparable, KernelKind::kCoarsened}) {
+  const CostConstants constants = cost_constants(device);
+  for (const KernelKind kernel : kChosenOnCuda) {
     Result<Plan> plan = plan_for(kernel, format, mask, options, device);
     if (!plan.ok()) {
       refusal = plan.status().message();
       continue;
     }
-    if (!best || cuda_cost(plan.value(), format, mask) < cuda_cost(*best, format, mask))
-      best = std::move(plan.value());
+    plan.value().predicted_us = predicted_microseconds(constants, plan.value(), format, mask);
+    if (!best || plan.value().predicted_us < best->predicted_us) best = std::move(plan.value());
   }
   if (!best) return unsupported("no kernel can serve this mask: " + refusal);
   best->reason = reason_for(*best, mask);
@@ -280,6 +265,9 @@ Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Op
     Result<Plan> plan = plan_for(options.kernel, format, mask, options, device);
     if (plan.ok()) {
       plan.value().reason = size_text(mask) + ", as asked";
+      if (device.backend == BackendKind::kCuda)
+        plan.value().predicted_us =
+            predicted_microseconds(cost_constants(device), plan.value(), format, mask);
       return plan;
     }
     return unsupported(std::string("kernel=") + kernel_info(options.kernel).nick +
@@ -318,7 +306,9 @@ SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::siz
 Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
                        const DeviceCapabilities& device) {
   Result<Plan> plan = choose_kernel(format, mask, options, device);
-  if (plan.ok()) plan.value().weighted = plan_weighting(format, mask, options, plan.value());
+  if (!plan.ok()) return plan;
+  plan.value().weighted = plan_weighting(format, mask, options, plan.value());
+  if (plan.value().weighted) plan.value().predicted_us = 0;
   return plan;
 }
 

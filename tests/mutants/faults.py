@@ -95,6 +95,18 @@ CORE = [
           "const Point along = {turn.x * length / 2, turn.y * length / 2};\n"
           "  const Point across = {-turn.y / 2, turn.x / 2};"),
 
+    # Plans: what kernels cost, and which is taken.
+    Fault("dearest-kernel", "kernels/core/planner.cc",
+          "plan.value().predicted_us < best->predicted_us",
+          "plan.value().predicted_us > best->predicted_us"),
+    Fault("lone-tile-costs-nothing", "kernels/core/cost.cc", "most = std::max(most, sum);",
+          "most = sum;"),
+    Fault("work-at-the-rate-of-the-h100", "kernels/core/cost_table.cc",
+          "terms[kCostWork] *= device * work;", "terms[kCostWork] *= device;"),
+    Fault("tile-without-halo-rows", "kernels/core/cost.cc",
+          "const double rows = plan.tile_height + mask.height - 1;",
+          "const double rows = plan.tile_height;"),
+
     # Texts and files.
     Fault("swapped-axes-of-a-size", "kernels/core/mask_list.cc",
           "    source_.width = size_->width;\n    source_.height = size_->height;",
