@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
+#include <optional>
 
 #include "kernels/core/arithmetic.h"
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/tensor_mapping.h"
 
 namespace convolve {
 namespace {
@@ -29,6 +31,8 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "separable wide",
     "tensor, marching",
     "tensor, any mask",
+    "tensor, pairs",
+    "tensor, tiles",
 };
 
 /// Threads of a block of the book's kernels, each with one cell: 32 x 32.
@@ -132,17 +136,19 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   return {{lone, full}};
 }
 
-/// Windows of 32 bytes side by side that 16 adjacent outputs see the mask in.
-int tensor_windows(const PlaneFormat& plane, const Mask& mask) {
-  constexpr int kAlignment = 8;
-  constexpr int kColumn = 16;
-  constexpr int kWindow = 32;
-  int step = 1;
-  for (int c = 0; c < plane.component_count; ++c)
-    if (plane.components[c].role != Role::kPadding) step = std::max(step, plane.components[c].step);
-  const int left = (mask.anchor_x * step + kAlignment - 1) / kAlignment * kAlignment;
-  const int right = (mask.width - 1 - mask.anchor_x) * step;
-  return (left + kColumn + right + kWindow - 1) / kWindow;
+/// Columns that look across the picture's edge are the slow ones, and more windows make more of
+/// them: 0.53 us a product with five windows, 0.39 with two (H100).
+double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  if (plan.mapping != TensorMapping::kStay) return 0;
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  const int windows = phases ? tensor_window(plane, *phases, mask).segments : 0;
+  return std::max(0, windows - 2) * mask.height * plan.digits;
+}
+
+/// True if tensor makes codes of this plane in double, as a sum may not fit a float.
+bool tensor_in_double(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  constexpr double kFloatHolds = 16777216;
+  return plan.rational && mask.integer_magnitude * plane.components[0].max_code() >= kFloatHolds;
 }
 
 /// All planes at once. Blocks start plane by plane, so the tiles of one wait for those before it.
@@ -157,31 +163,23 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
-    const double products = tensor_products(plane, mask, plan.digits);
-    const int windows = tensor_windows(plane, mask);
+    const double products = tensor_products(plan.mapping, plane, mask, plan.digits);
     const bool spread = plane.component_count > 1;
     const double bytes = tiled_samples(plane.row_bytes, plane.rows, kTensorTileBytes, kRows);
     CostTerms last = full;
     last[kCostLoneTile] = 1;
     last[kCostLoneWork] = products;
-    // More windows make more columns that look across the picture's edge, and those are the slow
-    // ones: 0.53 us a product with five windows, 0.39 with two (H100).
-    last[kCostLoneSpread] = std::max(0, windows - 2) * mask.height * plan.digits;
+    last[kCostLoneSpread] = edge_products(plan, plane, mask);
+    const bool in_double = tensor_in_double(plan, plane, mask);
+    last[kCostLoneDouble] = in_double;
     launch.regimes.push_back(last);
     full[kCostSamples] += bytes;
     full[kCostWork] += bytes * products;
     full[kCostSpread] += spread ? bytes : 0;
+    full[kCostDouble] += in_double ? bytes : 0;
   }
   launch.regimes.push_back(full);
   return launch;
-}
-
-/// True if the kernel for masks that a warp marches through serves.
-bool marches(const FrameFormat& format, const Mask& mask) {
-  if (mask.height > kTensorMarchRows) return false;
-  for (int p = 0; p < format.plane_count; ++p)
-    if (has_filtered(format.planes[p]) && tensor_windows(format.planes[p], mask) > 1) return false;
-  return true;
 }
 
 CostClass by_accumulator(CostClass float32, Accumulator accumulator) {
@@ -194,7 +192,7 @@ const char* cost_class_name(CostClass cost_class) {
   return kClassNames[static_cast<std::size_t>(cost_class)];
 }
 
-CostClass cost_class(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+CostClass cost_class(const Plan& plan) {
   switch (plan.kernel) {
     case KernelKind::kAuto:
     case KernelKind::kBasic:
@@ -214,13 +212,10 @@ CostClass cost_class(const Plan& plan, const FrameFormat& format, const Mask& ma
       if (!plan.fused) return CostClass::kSeparableTwoPass;
       return by_accumulator(CostClass::kSeparableFloat32, plan.accumulator);
     case KernelKind::kTensor:
-      return marches(format, mask) ? CostClass::kTensorMarch : CostClass::kTensorStay;
+      return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
+                                    static_cast<int>(plan.mapping));
   }
   return CostClass::kBasic;
-}
-
-int tensor_products(const PlaneFormat& plane, const Mask& mask, int digits) {
-  return digits * tensor_windows(plane, mask) * mask.height;
 }
 
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask) {
@@ -247,7 +242,7 @@ double launch_microseconds(const CostTerms& constants, const LaunchWork& launch)
 
 double predicted_microseconds(const CostConstants& constants, const Plan& plan,
                               const FrameFormat& format, const Mask& mask) {
-  const CostTerms& terms = constants.of(cost_class(plan, format, mask));
+  const CostTerms& terms = constants.of(cost_class(plan));
   double sum = 0;
   for (const LaunchWork& launch : work_of(plan, format, mask))
     sum += launch_microseconds(terms, launch);

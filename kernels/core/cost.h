@@ -24,7 +24,7 @@ enum CostTerm : int {
   kCostLoneTile,    ///< The tile itself: loads, codes, stores.
   kCostLoneWork,    ///< A unit of work for each of its samples: see work_of().
   kCostLoneSpread,  ///< More, where samples lie apart (interleaved components); tensor: for each
-                    ///< product beyond its second window.
+                    ///< product beyond its second window of columns.
   kCostLoneDouble,  ///< More, where codes are made in double.
   // The device full of tiles.
   kCostSamples,  ///< A million samples in tiles, those beyond the picture's edge included.
@@ -37,7 +37,7 @@ using CostTerms = std::array<double, kCostTermCount>;
 
 /// Code that has constants of its own. A new kernel: a class here, its name in cost.cc, its case in
 /// cost_class() and work_of(), its row and rate in cost_table.cc. Those of one kernel by
-/// accumulator are in the order of Accumulator.
+/// accumulator are in the order of Accumulator, those of tensor in the order of TensorMapping.
 enum class CostClass : int {
   kBasic,
   kConstant,
@@ -55,8 +55,10 @@ enum class CostClass : int {
   kSeparableWide,
   kTensorMarch,
   kTensorStay,
+  kTensorPairs,
+  kTensorTiles,
 };
-inline constexpr int kCostClassCount = 16;
+inline constexpr int kCostClassCount = 18;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 
@@ -95,7 +97,7 @@ CostConstants scaled(const CostConstants& row, const GpuFigures& figures);
 /// All rows, measured and derived, in the order of compute capability.
 const std::vector<CostConstants>& cost_table();
 
-CostClass cost_class(const Plan& plan, const FrameFormat& format, const Mask& mask);
+CostClass cost_class(const Plan& plan);
 
 /// A launch of a kernel: it takes what the dearest of `regimes` takes, which are the two sides of
 /// the max above (tensor, which takes all planes in one launch, has a lone tile of each).
@@ -106,11 +108,6 @@ struct LaunchWork {
 /// What `plan` does to a frame, launch by launch. Units of work for a sample are multiply-adds;
 /// for tensor they are tensor_products().
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask);
-
-/// Matrix products of 16x8x32 that kernel tensor makes for 128 bytes in a row of `plane`, so that
-/// of the 1,024 bytes of a warp's tile each costs as many: one for every row of the mask, window of
-/// 32 bytes and digit.
-int tensor_products(const PlaneFormat& plane, const Mask& mask, int digits);
 
 double launch_microseconds(const CostTerms& constants, const LaunchWork& launch);
 

@@ -84,8 +84,8 @@ std::string Plan::to_string() const {
 bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.kernel == b.kernel && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.fused == b.fused && a.rational == b.rational &&
-         a.accumulator == b.accumulator && a.digits == b.digits && a.storage == b.storage &&
-         a.weighted == b.weighted && a.reason == b.reason;
+         a.accumulator == b.accumulator && a.digits == b.digits && a.mapping == b.mapping &&
+         a.storage == b.storage && a.weighted == b.weighted && a.reason == b.reason;
 }
 
 }  // namespace convolve

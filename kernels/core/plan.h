@@ -12,6 +12,7 @@
 #include "kernels/core/border.h"
 #include "kernels/core/mask.h"
 #include "kernels/core/status.h"
+#include "kernels/core/tensor_mapping.h"
 #include "kernels/core/view.h"
 #include "kernels/core/weighted_arithmetic.h"
 
@@ -78,7 +79,8 @@ struct Plan {
   bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  int digits = 0;  ///< tensor: 8-bit digits of a weight, summed in int32.
+  int digits = 0;  ///< tensor: 8-bit digits of a weight, summed in int32,
+  TensorMapping mapping = TensorMapping::kStay;  ///< and what its products are.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
@@ -120,10 +122,6 @@ constexpr int tiled_input_tile(int tile_width, int k) {
 /// the height took 71.4 us for 70.3 at 9x9 (4K, H100).
 inline constexpr int kCoarsenedTileWidth = 128;
 inline constexpr int kCoarsenedTileHeight = 32;
-
-/// Rows of the tallest mask that the warps of the CUDA kernel tensor march through, loading every
-/// picture row once.
-inline constexpr int kTensorMarchRows = 17;
 
 /// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so
 /// that both passes run in one launch.

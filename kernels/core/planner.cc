@@ -125,6 +125,7 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported("size: the weights need more than " + std::to_string(kMostDigits) +
                        " digits of 8 bits, or sums of more than 32");
   plan.digits = weights->digits;
+  plan.mapping = tensor_mapping(format, mask, device.shared_bytes);
   plan.accumulator = Accumulator::kInt32;
   plan.storage = MaskStorage::kGlobalMemory;
   return {};

@@ -11,21 +11,11 @@
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/sample.h"
+#include "kernels/core/tensor_mapping.h"
 #include "kernels/core/tensor_tiles.h"
 #include "kernels/core/view.h"
 
 namespace convolve {
-
-/// A product of the tensor cores: 16 adjacent bytes of a row from a window of 32 bytes.
-inline constexpr int kColumnBytes = 16;
-inline constexpr int kWindowBytes = 32;
-
-/// Rows of the tallest mask that tensor_pairs.cu serves.
-inline constexpr int kPairMaskRows = 9;
-
-/// Groups of four picture rows that it takes for 8 output rows: of masks up to 5 rows, and of
-/// others.
-inline constexpr int kPairSteps[2] = {3, 4};
 
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
 using Codes = DigitEpilogue::Codes;

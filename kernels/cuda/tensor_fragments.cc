@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr int kWords = 4;
-constexpr int kPairWindowBytes = 8;
-constexpr int kPairLeft = 4;  ///< Bytes of a window before the output's, or one less.
 
 /// The weight by which output byte `dx` of a column sees byte `b` of its windows in mask row `ky`.
 std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask,
@@ -28,16 +26,6 @@ std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const
 }
 
 }  // namespace
-
-TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
-  int step = 1;
-  for (int p = 0; p < phases.period; ++p)
-    step = std::max(step, plane.components[phases.component[p]].step);
-  constexpr int kAlignment = 8;
-  const int left = (mask.anchor_x * step + kAlignment - 1) / kAlignment * kAlignment;
-  const int right = (mask.width - 1 - mask.anchor_x) * step;
-  return {left, (left + kColumnBytes + right + kWindowBytes - 1) / kWindowBytes};
-}
 
 std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                             const Mask& mask, const DigitWeights& weights) {
@@ -62,24 +50,6 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
           }
   words.resize(words.size() + kLanes * kWords, 0);
   return words;
-}
-
-PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
-  if (mask.height > kPairMaskRows) return {};
-  // Bytes x and x + 1 stand for all pairs.
-  int before = 0, after = 0;
-  for (int p = 0; p < kMaxPeriod; ++p) {
-    const int step = plane.components[phases.component[p % phases.period]].step;
-    const int twin = plane.components[phases.component[(p + 2) % phases.period]].step;
-    if (step != twin) return {};
-    before = std::max(before, mask.anchor_x * step - p % 2);
-    after = std::max(after, (mask.width - 1 - mask.anchor_x) * step + p % 2);
-  }
-  const int steps = kPairSteps[mask.height <= 5 ? 0 : 1];
-  for (const int shift : {0, 1})
-    if (before <= kPairLeft - shift && kPairLeft - shift + after < kPairWindowBytes)
-      return {steps, shift};
-  return {};
 }
 
 std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,

@@ -12,6 +12,15 @@
 namespace convolve {
 namespace {
 
+/// The components of a plane that has a TileKind, in the order in which they lie.
+BytePhases side_by_side(const PlaneFormat& plane) {
+  BytePhases phases;
+  phases.period = plane.component_count;
+  for (int c = 0; c < plane.component_count; ++c)
+    phases.component[plane.components[c].offset / plane.sample_bytes] = c;
+  return phases;
+}
+
 /// True if the same fragments serve both.
 bool same_steps(const PlaneFormat& a, const PlaneFormat& b) {
   if (a.component_count != b.component_count) return false;
@@ -35,29 +44,6 @@ int tiles(int cells, int tile) {
 
 bool aligned(const void* data, std::int64_t pitch, unsigned bytes) {
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % bytes == 0;
-}
-
-/// The components of a plane that has a TileKind, in the order in which they lie.
-BytePhases side_by_side(const PlaneFormat& plane) {
-  BytePhases phases;
-  phases.period = plane.component_count;
-  for (int c = 0; c < plane.component_count; ++c)
-    phases.component[plane.components[c].offset / plane.sample_bytes] = c;
-  return phases;
-}
-
-/// True if all components are filtered, and one epilogue serves them.
-bool one_epilogue(const PlaneFormat& plane) {
-  const Component* first = nullptr;
-  for (int c = 0; c < plane.component_count; ++c) {
-    const Component& component = plane.components[c];
-    if (!component.filtered) return false;
-    if (first == nullptr) first = &component;
-    if (component.black != first->black || component.range != first->range ||
-        component.role != first->role)
-      return false;
-  }
-  return true;
 }
 
 /// Finds out if `plane`, whose memory is known, can be stored in words.
@@ -199,7 +185,8 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   arguments.mask_height = mask.height;
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
-  Status status = pass.choose_mappings();
+  pass.mapping_ = plan.mapping;
+  Status status = pass.prepare_mapping();
   if (!status.ok()) return status;
 
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
@@ -212,15 +199,13 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   return pass;
 }
 
-/// Columns serve all planes of bytes. Small masks are better taken in pairs, and wide ones from
-/// tiles, which are the only way for samples of two bytes.
-Status TensorPass::choose_mappings() {
+/// Makes the operands of the plan's mapping, which wants memory on 16 bytes, and of columns for the
+/// rest, where they serve.
+Status TensorPass::prepare_mapping() {
   TensorArguments& arguments = arguments_;
+  if (const std::optional<TensorTiles> tiles = tensor_tiles(format_, mask_))
+    arguments.tiles = *tiles;
   int segments = 1;
-  bool bytes = true, pairs_serve = true;
-  std::int64_t in_tiles = 0, in_columns = 0;
-  const std::optional<TensorTiles> tiles = tensor_tiles(format_, mask_);
-  if (tiles) arguments.tiles = *tiles;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
     if (!has_filtered(plane)) continue;
@@ -228,7 +213,7 @@ Status TensorPass::choose_mappings() {
     to.sample_bytes = plane.sample_bytes;
     to.layout = sample_layout(plane, plane.components[0]);
     const std::optional<BytePhases> phases = byte_phases(plane);
-    bytes = bytes && phases;
+    with_columns_ = with_columns_ && phases;
     phases_[p] = phases ? *phases : side_by_side(plane);
     to.period = phases_[p].period;
     to.tail = phases_[p].tail;
@@ -238,53 +223,31 @@ Status TensorPass::choose_mappings() {
     to.segments = window.segments;
     segments = std::max(segments, window.segments);
     const PairWindow pairs = pair_window(plane, *phases, mask_);
-    pairs_serve = pairs_serve && pairs.steps > 0 && one_epilogue(plane) &&
-                  (arguments.pair_steps == 0 || pairs.shift == arguments.pair_shift);
     arguments.pair_steps = pairs.steps;
     arguments.pair_shift = pairs.shift;
-    const std::int64_t samples = std::int64_t{plane.rows} * plane.row_bytes;
-    in_tiles += samples * arguments.tiles.window.steps * arguments.tiles.window.segments;
-    in_columns += samples * mask_.height * window.segments;
   }
-  with_columns_ = bytes;
-  with_pairs_ = bytes && pairs_serve && arguments.pair_steps <= segments * mask_.height;
-  // Tiles are filled and left together, which takes time: 17.0 us for 14.4 at 9x9, where they save
-  // one product in nine (4K, H100).
-  with_tiles_ = tiles && (!bytes || (!with_pairs_ && 5 * in_tiles <= 4 * in_columns));
   Status status;
-  if (bytes) {
+  if (with_columns_) {
     append_fragments(kColumns);
     arguments.march_blocks = tensor_march_blocks(mask_.height, segments);
     status = CONVOLVE_CUDA(load_tensor(arguments.march_blocks));
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &resident_blocks_));
   }
-  if (status.ok() && with_pairs_) {
+  if (status.ok() && mapping_ == TensorMapping::kPairs) {
     append_fragments(kPairs);
     status = CONVOLVE_CUDA(load_tensor_pairs(arguments));
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_pairs_blocks(arguments, &resident_pairs_));
   }
-  if (status.ok() && with_tiles_) {
+  if (status.ok() && mapping_ == TensorMapping::kTiles) {
     append_fragments(kTiles);
-    status = with_columns_ ? fit_tiles() : CONVOLVE_CUDA(load_tensor_tile(arguments));
+    status = CONVOLVE_CUDA(load_tensor_tile(arguments));
   }
   return status;
 }
 
-/// Does without tiles where a block has not enough shared memory for them.
-Status TensorPass::fit_tiles() {
-  int device = 0, most = 0;
-  Status status = CONVOLVE_CUDA(cudaGetDevice(&device));
-  if (status.ok())
-    status = CONVOLVE_CUDA(
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  if (!status.ok()) return status;
-  with_tiles_ = arguments_.tiles.bytes <= static_cast<std::size_t>(most);
-  return with_tiles_ ? CONVOLVE_CUDA(load_tensor_tile(arguments_)) : Status{};
-}
-
-void TensorPass::append_fragments(Mapping mapping) {
+void TensorPass::append_fragments(Operands operands) {
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
     if (!has_filtered(plane)) continue;
@@ -292,12 +255,12 @@ void TensorPass::append_fragments(Mapping mapping) {
     while (twin < p &&
            !(has_filtered(format_.planes[twin]) && same_steps(format_.planes[twin], plane)))
       ++twin;
-    first_fragment_[mapping][p] = twin < p ? first_fragment_[mapping][twin] : fragments_.size();
+    first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
     if (twin < p) continue;
     const std::vector<std::uint32_t> words =
-        mapping == kTiles   ? tile_fragments(mask_, weights_)
-        : mapping == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
-                            : tensor_fragments(plane, phases_[p], mask_, weights_);
+        operands == kTiles   ? tile_fragments(mask_, weights_)
+        : operands == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
+                             : tensor_fragments(plane, phases_[p], mask_, weights_);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
   }
 }
@@ -383,13 +346,14 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  arguments.pairs = with_pairs_ && on_sixteen(arguments);
-  const bool in_tiles = with_tiles_ && (!with_columns_ || on_sixteen(arguments));
-  const Mapping mapping = arguments.pairs ? kPairs : in_tiles ? kTiles : kColumns;
+  arguments.pairs = mapping_ == TensorMapping::kPairs && on_sixteen(arguments);
+  const bool in_tiles =
+      mapping_ == TensorMapping::kTiles && (!with_columns_ || on_sixteen(arguments));
+  const Operands operands = arguments.pairs ? kPairs : in_tiles ? kTiles : kColumns;
   const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
-    to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[mapping][planes[i]]);
+    to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
     if (arguments.pairs)
       take_pairs(to, border);
     else

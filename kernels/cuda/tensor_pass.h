@@ -8,6 +8,7 @@
 
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/tensor_mapping.h"
 #include "kernels/cuda/handles.h"
 #include "kernels/cuda/planes.h"
 #include "kernels/cuda/tensor.h"
@@ -29,13 +30,11 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
-  /// What the planes' fragments are made for: columns of 16 bytes (tensor.cu), pairs of bytes
-  /// (tensor_pairs.cu), or of samples (tensor_tile.cu).
-  enum Mapping { kColumns, kPairs, kTiles, kMappings };
+  /// Fragments for columns (tensor.cu), pairs (tensor_pairs.cu) or tiles (tensor_tile.cu).
+  enum Operands { kColumns, kPairs, kTiles, kOperands };
 
-  void append_fragments(Mapping mapping);
-  Status choose_mappings();
-  Status fit_tiles();
+  Status prepare_mapping();
+  void append_fragments(Operands operands);
   void update_epilogues(double scale, double bias);
   Codes update_plane(int p, double scale, double bias, Codes most);
 
@@ -45,12 +44,11 @@ class TensorPass {
   DigitWeights weights_;
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;
-  std::size_t first_fragment_[kMappings][kMaxPlanes] = {};
-  bool with_columns_ = false;  ///< There are fragments for columns; where memory is aligned enough,
-  bool with_pairs_ = false;    ///< pairs are better if there are theirs,
-  bool with_tiles_ = false;    ///< and so are tiles.
-  int resident_blocks_ = 1;    ///< Of the marching kernel, on the device,
-  int resident_pairs_ = 1;     ///< and of the one for pairs.
+  std::size_t first_fragment_[kOperands][kMaxPlanes] = {};
+  TensorMapping mapping_ = TensorMapping::kStay;
+  bool with_columns_ = true;  ///< There are fragments for columns.
+  int resident_blocks_ = 1;   ///< Of the marching kernel, on the device,
+  int resident_pairs_ = 1;    ///< and of the one for pairs.
   BytePhases phases_[kMaxPlanes];
   TensorArguments arguments_;  ///< Planes as in the format, but for where they lie and their size.
   bool have_epilogues_ = false;

@@ -24,7 +24,7 @@ constexpr FormatCase kCalibrationFormats[] = {format_case("GRAY8"), format_case(
                                               format_case("GRAY16")};
 constexpr MaskKind kCalibrationKinds[] = {MaskKind::kPositive, MaskKind::kRational,
                                           MaskKind::kRank1, MaskKind::kBox};
-constexpr int kCalibrationSides[] = {3, 9, 17, 31};
+constexpr int kCalibrationSides[] = {3, 7, 9, 15, 31};
 
 /// The book's kernels get rough constants, from one format and small masks: they take long.
 constexpr const char* kBookFormat = "GRAY8";
@@ -111,7 +111,7 @@ class Calibration {
     if (!result || !result->plan) return result.has_value();
     const FrameFormat& format = measurement_.format();
     const Mask& mask = measurement_.mask();
-    const CostClass found = cost_class(*result->plan, format, mask);
+    const CostClass found = cost_class(*result->plan);
     cases_[static_cast<std::size_t>(found)].push_back(
         {work_of(*result->plan, format, mask), result->row.time.median});
     rows_.push_back(result->row);

@@ -17,9 +17,6 @@
 namespace convolve {
 namespace {
 
-constexpr int kColumnBytes = 16;
-constexpr int kWindowBytes = 32;
-
 struct Layout {
   const char* name;
   std::vector<std::pair<int, int>> components;  ///< Offset and step.
