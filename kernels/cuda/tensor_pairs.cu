@@ -159,11 +159,12 @@ class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
       : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    // Four registers that the compiler takes for different ones: it would make a copy of them for
-    // each product.
+    // Four registers that the compiler cannot know to be equal: otherwise it would load the value
+    // anew for each of a product's operands. No lane's number is above 31. With more digits there
+    // are no registers to spare.
 #pragma unroll
     for (int k = 0; k < 4; ++k)
-      start_[k] = __shfl_sync(~0u, plane.phase[0].start, threadIdx.x ^ k);
+      start_[k] = plane.phase[0].start + (kOne ? (k + 1) * (fresh_lane() >> 5) : 0);
     if constexpr (kOne) {
 #pragma unroll
       for (int s = 0; s < kSteps; ++s)

@@ -156,6 +156,59 @@ TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
   EXPECT_GE(served, 20);
 }
 
+TEST(TensorFragmentsOfTiles, MultiplyToTheConvolution) {
+  std::mt19937 random(7);
+  for (const int width : {1, 2, 6, 9, 14, 15, 16, 17, 30, 31, 32, 63, 64})
+    for (const int anchor : {0, 1, width / 2, width - 1})
+      for (const int digits : {1, 2}) {
+        if (anchor >= width) continue;
+        Mask mask;
+        mask.width = width;
+        mask.height = 5;
+        mask.anchor_x = anchor;
+        DigitWeights weights;
+        weights.digits = digits;
+        const int most = digits == 1 ? 127 : 32639;
+        for (int i = 0; i < width * mask.height; ++i)
+          weights.values.push_back(
+              std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+        const TileWindow window = tile_window(mask);
+        const std::vector<std::uint32_t> words = tile_fragments(mask, weights);
+        ASSERT_EQ(words.size(),
+                  static_cast<std::size_t>(128 * (digits * window.segments * window.steps + 1)));
+        constexpr int kPair = 80;
+        std::vector<std::uint8_t> rows[16];
+        for (std::vector<std::uint8_t>& row : rows)
+          for (int i = 0; i < 3 * kPair; ++i)
+            row.push_back(static_cast<std::uint8_t>(random()));
+
+        const int samples = kTileWindowSamples / window.group_rows;
+        for (int m = 0; m < 16; ++m) {
+          std::int64_t sum = 0;
+          const std::uint32_t* fragment = words.data();
+          for (int digit = 0; digit < digits; ++digit) {
+            sum *= 256;
+            for (int segment = 0; segment < window.segments; ++segment)
+              for (int step = 0; step < window.steps; ++step, fragment += 128)
+                for (int k = 0; k < 32; ++k) {
+                  const int position = window_byte(k);
+                  const int y = window.group_rows * step + position / samples;
+                  const int x =
+                      kPair - window.left + window.shift + 32 * segment + position % samples;
+                  sum += std::int64_t{element_a(fragment, m, k)} *
+                         rows[y][static_cast<std::size_t>(x)];
+                }
+          }
+          std::int64_t wanted = 0;
+          for (int y = 0; y < mask.height; ++y)
+            for (int x = 0; x < width; ++x)
+              wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
+                        rows[m % 8 + y][static_cast<std::size_t>(kPair + m / 8 + x - anchor)];
+          ASSERT_EQ(sum, wanted) << width << " " << anchor << " " << digits << " output " << m;
+        }
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, TensorFragments,
                          ::testing::Values(Layout{"grey", {{0, 1}}}, Layout{"uv", {{0, 2}, {1, 2}}},
                                            Layout{"rgb", {{0, 3}, {1, 3}, {2, 3}}},

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Which products kernel tensor makes of which masks, and how many.
+#include "kernels/core/tensor_mapping.h"
+
+#include <gtest/gtest.h>
+
+namespace convolve {
+namespace {
+
+constexpr std::size_t kShared = 227 * 1024;
+
+/// Components of one byte side by side.
+PlaneFormat plane_of(int components) {
+  PlaneFormat plane;
+  plane.rows = 1080;
+  plane.component_count = components;
+  plane.row_bytes = 1920 * components;
+  for (int c = 0; c < components; ++c) {
+    plane.components[c].offset = c;
+    plane.components[c].step = components;
+    plane.components[c].width = 1920;
+    plane.components[c].height = 1080;
+  }
+  return plane;
+}
+
+FrameFormat frame_of(std::initializer_list<PlaneFormat> planes) {
+  FrameFormat format;
+  for (const PlaneFormat& plane : planes)
+    format.planes[format.plane_count++] = plane;
+  return format;
+}
+
+Mask square(int side) {
+  Mask mask;
+  mask.width = mask.height = side;
+  mask.anchor_x = mask.anchor_y = side / 2;
+  return mask;
+}
+
+TensorMapping mapping_of(const FrameFormat& format, const Mask& mask) {
+  return tensor_mapping(format, mask, kShared);
+}
+
+TEST(TensorMapping, TableOfChoices) {
+  const FrameFormat grey = frame_of({plane_of(1)}), nv12 = frame_of({plane_of(1), plane_of(2)}),
+                    rgba = frame_of({plane_of(4)});
+  EXPECT_EQ(mapping_of(grey, square(3)), TensorMapping::kPairs);
+  EXPECT_EQ(mapping_of(grey, square(7)), TensorMapping::kPairs);
+  EXPECT_EQ(mapping_of(grey, square(9)), TensorMapping::kMarch);
+  EXPECT_EQ(mapping_of(grey, square(15)), TensorMapping::kTiles);
+  EXPECT_EQ(mapping_of(grey, square(255)), TensorMapping::kTiles);
+  EXPECT_EQ(mapping_of(nv12, square(3)), TensorMapping::kPairs);
+  EXPECT_EQ(mapping_of(nv12, square(5)), TensorMapping::kMarch) << "chroma spans ten bytes";
+  EXPECT_EQ(mapping_of(rgba, square(3)), TensorMapping::kMarch);
+  EXPECT_EQ(mapping_of(rgba, square(7)), TensorMapping::kTiles);
+}
+
+TEST(TensorMapping, ATileThatDoesNotFitIsNone) {
+  const FrameFormat grey = frame_of({plane_of(1)});
+  EXPECT_EQ(tensor_mapping(grey, square(255), 48 * 1024), TensorMapping::kStay);
+}
+
+TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
+  FrameFormat uv = frame_of({plane_of(2)});
+  EXPECT_EQ(mapping_of(uv, square(3)), TensorMapping::kPairs);
+  uv.planes[0].components[1].black = 128;
+  EXPECT_NE(mapping_of(uv, square(3)), TensorMapping::kPairs);
+  uv.planes[0].components[1].black = 0;
+  uv.planes[0].components[1].filtered = false;
+  EXPECT_NE(mapping_of(uv, square(3)), TensorMapping::kPairs);
+}
+
+TEST(TensorMapping, Products) {
+  EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(5), 1), 3);
+  EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(7), 2), 8);
+  EXPECT_EQ(tensor_products(TensorMapping::kMarch, plane_of(1), square(9), 1), 9);
+  EXPECT_EQ(tensor_products(TensorMapping::kStay, plane_of(1), square(31), 1), 62);
+  EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(4), square(31), 1), 38);
+  EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(1), square(15), 2), 22);
+}
+
+// Small pairs see both outputs' taps: windows are of eight bytes.
+TEST(TensorMapping, PairsServeWhatSpansEightBytes) {
+  const auto served = [](int components, int width, int anchor) {
+    const PlaneFormat plane = plane_of(components);
+    Mask mask;
+    mask.width = width;
+    mask.height = 3;
+    mask.anchor_x = anchor;
+    return pair_window(plane, byte_phases(plane).value(), mask).steps > 0;
+  };
+  EXPECT_TRUE(served(1, 7, 3));
+  EXPECT_FALSE(served(1, 7, 0)) << "all of it to the right: windows start three or four before";
+  EXPECT_FALSE(served(1, 8, 4));
+  EXPECT_TRUE(served(2, 3, 1));
+  EXPECT_TRUE(served(3, 3, 1));
+  EXPECT_FALSE(served(4, 3, 1));
+  EXPECT_TRUE(served(4, 1, 0));
+}
+
+}  // namespace
+}  // namespace convolve
