@@ -30,6 +30,7 @@ enum class KernelKind : int {
   kCoarsened,
   kSeparable,
   kTensor,
+  kBox,
 };
 
 struct KernelInfo {
@@ -41,12 +42,17 @@ struct KernelInfo {
 };
 
 /// All kernels, kAuto first, in the order of the enum.
-inline constexpr int kKernelCount = 9;
+inline constexpr int kKernelCount = 10;
 extern const KernelInfo kKernels[kKernelCount];
 const KernelInfo& kernel_info(KernelKind kind);
 
 /// Where the mask lies. Bound when the plan is prepared on a device, and shown.
-enum class MaskStorage : int { kHostMemory, kConstantMemory, kGlobalMemory };
+enum class MaskStorage : int {
+  kHostMemory,
+  kConstantMemory,
+  kGlobalMemory,
+  kParameter,  ///< box: one weight, which is part of the epilogue.
+};
 
 /// What the user asked for beyond mask and format.
 struct Options {
@@ -63,6 +69,7 @@ struct DeviceCapabilities {
   std::string name;              ///< "NVIDIA H100 80GB HBM3", "AVX2"
   int compute_capability = 0;    ///< 90 for 9.0; 0 on the CPU.
   std::size_t shared_bytes = 0;  ///< Most shared memory that one block may ask for.
+  int processors = 1;            ///< CUDA: multiprocessors.
   int threads = 1;               ///< CPU: share of the pool.
 };
 

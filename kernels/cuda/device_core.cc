@@ -17,11 +17,12 @@ Status attribute(int& value, cudaDeviceAttr which, int device) {
 }
 
 Result<DeviceCapabilities> query_capabilities(const Context& context) {
-  int major = 0, minor = 0, shared = 0, pools = 0;
+  int major = 0, minor = 0, shared = 0, pools = 0, processors = 0;
   Status status = attribute(major, cudaDevAttrComputeCapabilityMajor, context.device);
   if (status.ok()) status = attribute(minor, cudaDevAttrComputeCapabilityMinor, context.device);
   if (status.ok())
     status = attribute(shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device);
+  if (status.ok()) status = attribute(processors, cudaDevAttrMultiProcessorCount, context.device);
   if (status.ok()) status = attribute(pools, cudaDevAttrMemoryPoolsSupported, context.device);
   char name[256] = "";
   if (status.ok())
@@ -35,6 +36,7 @@ Result<DeviceCapabilities> query_capabilities(const Context& context) {
   capabilities.name = name;
   capabilities.compute_capability = major * 10 + minor;
   capabilities.shared_bytes = static_cast<std::size_t>(shared);
+  capabilities.processors = processors;
   return capabilities;
 }
 
