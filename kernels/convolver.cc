@@ -93,7 +93,8 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->plan_ = std::move(plan.value());
     convolver->plan_.storage = job.value()->storage();
     if (convolver->plan_.digits > 0)
-      convolver->digits_ = make_digits(mask, convolver->plan_.rational, convolver->plan_.digits);
+      convolver->digits_ =
+          make_digits(format, mask, convolver->plan_.rational, convolver->plan_.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
     convolver->device_ = std::move(device);
     convolver->job_ = std::move(job.value());

@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kTwo31 = 2147483648.0;
 constexpr double kTwo22 = 4194304.0;
-constexpr int kMaxCode = 255;
 
 /// 1.5 x 2^23, as a float and its bits.
 constexpr double kRounding = 12582912.0;
@@ -65,11 +64,11 @@ DigitWeights quantise(const Mask& mask, double unit) {
 
 /// The best of some units near the smallest that `digits` and 32-bit sums allow: a little less
 /// range may hit the weights much better.
-std::optional<DigitWeights> quantise_best(const Mask& mask, int digits) {
+std::optional<DigitWeights> quantise_best(const Mask& mask, int digits, int max_code) {
   if (!(mask.max_weight > 0) || !std::isfinite(mask.magnitude)) return std::nullopt;
   constexpr double kSumMargin = 0.999;
   const double taps = static_cast<double>(mask.taps());
-  const double most = kSumMargin * (kTwo31 / kMaxCode - 2 * taps);
+  const double most = kSumMargin * (kTwo31 / max_code - 2 * taps);
   const double finest =
       std::max(mask.max_weight / largest_value(digits), most > 0 ? mask.magnitude / most : 1e300);
   const int candidates = mask.taps() <= 4096 ? 24 : 1;
@@ -119,9 +118,17 @@ bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeight
   });
 }
 
-std::optional<DigitWeights> make_digits(const Mask& mask, bool rational, int digits) {
+std::optional<DigitWeights> make_digits(const FrameFormat& format, const Mask& mask, bool rational,
+                                        int digits) {
   if (!mask.dense()) return std::nullopt;
-  if (!rational) return quantise_best(mask, digits);
+  if (!rational) {
+    int max_code = 0;
+    all_filtered(format, [&max_code](const Component& component) {
+      max_code = std::max(max_code, component.max_code());
+      return true;
+    });
+    return quantise_best(mask, digits, max_code);
+  }
   const int needed = exact_digit_count(mask);
   if (needed == 0 || needed > digits) return std::nullopt;
   return exact_digits(mask, digits);
@@ -130,7 +137,7 @@ std::optional<DigitWeights> make_digits(const Mask& mask, bool rational, int dig
 std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
                                           bool rational) {
   for (int digits = 1; digits <= kMostDigits; ++digits) {
-    std::optional<DigitWeights> made = make_digits(mask, rational, digits);
+    std::optional<DigitWeights> made = make_digits(format, mask, rational, digits);
     if (made && digits_serve(format, mask, *made, scale, rational)) return made;
   }
   return std::nullopt;

@@ -27,14 +27,15 @@ struct DigitWeights {
 };
 
 /// The weights in the fewest digits that keep the contract for every filtered component of `format`
-/// (all of 8 bits) with this scale, `rational` as is_rational() says. Nothing if kMostDigits do
+/// with this scale, `rational` as is_rational() says. Nothing if kMostDigits do
 /// not, or sums would leave 32 bits.
 std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
                                           bool rational);
 
 /// The weights in `digits` digits, as the plan that choose_digits() led to says; `rational`
 /// likewise.
-std::optional<DigitWeights> make_digits(const Mask& mask, bool rational, int digits);
+std::optional<DigitWeights> make_digits(const FrameFormat& format, const Mask& mask, bool rational,
+                                        int digits);
 
 /// True if `weights` keep the contract with this scale, too.
 bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,

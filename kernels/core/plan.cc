@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/core/plan.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace convolve {
 
 const KernelInfo kKernels[kKernelCount] = {
@@ -25,7 +28,7 @@ const KernelInfo kKernels[kKernelCount] = {
     {KernelKind::kSeparable, "separable",
      "Rank-1 masks as a row pass and a column pass: PMPP 7.2-7.5 in 1D (cuda, cpu)", true, true},
     {KernelKind::kTensor, "tensor",
-     "Weights as 8-bit digits on the INT8 tensor cores, exactly: 8-bit samples, compute capability "
+     "Weights as 8-bit digits on the INT8 tensor cores, exactly: compute capability "
      "7.5 and up (cuda)",
      true, false},
     {KernelKind::kBox, "box",
@@ -53,6 +56,15 @@ const char* storage_name(MaskStorage storage) {
   return "?";
 }
 
+/// Two digits: predictions are no better than that.
+std::string about(double us) {
+  double unit = 1;
+  while (us >= 100 * unit)
+    unit *= 10;
+  return "about " + std::to_string(std::max(1L, std::lround(us / unit)) * std::lround(unit)) +
+         " us";
+}
+
 }  // namespace
 
 std::string Plan::to_string() const {
@@ -69,6 +81,7 @@ std::string Plan::to_string() const {
     text += std::string(", colour alpha-weighted ") + accumulator_name(weighted->accumulator);
     text += weighted->passes == Passes::kRowColumn ? " two-pass" : " one-pass";
   }
+  if (predicted_us > 0) text += ", " + about(predicted_us);
   text += " (" + reason + ")";
   return text;
 }
@@ -76,8 +89,8 @@ std::string Plan::to_string() const {
 bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.kernel == b.kernel && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.fused == b.fused && a.rational == b.rational &&
-         a.accumulator == b.accumulator && a.digits == b.digits && a.storage == b.storage &&
-         a.weighted == b.weighted && a.reason == b.reason;
+         a.accumulator == b.accumulator && a.digits == b.digits && a.mapping == b.mapping &&
+         a.storage == b.storage && a.weighted == b.weighted && a.reason == b.reason;
 }
 
 }  // namespace convolve

@@ -12,6 +12,7 @@
 #include "kernels/core/border.h"
 #include "kernels/core/mask.h"
 #include "kernels/core/status.h"
+#include "kernels/core/tensor_mapping.h"
 #include "kernels/core/view.h"
 #include "kernels/core/weighted_arithmetic.h"
 
@@ -69,8 +70,11 @@ struct DeviceCapabilities {
   std::string name;              ///< "NVIDIA H100 80GB HBM3", "AVX2"
   int compute_capability = 0;    ///< 90 for 9.0; 0 on the CPU.
   std::size_t shared_bytes = 0;  ///< Most shared memory that one block may ask for.
-  int processors = 1;            ///< CUDA: multiprocessors.
   int threads = 1;               ///< CPU: share of the pool.
+  // By which times measured on another GPU are scaled to this one; 0 = not known.
+  int processors = 0;          ///< SMs.
+  int clock_mhz = 0;           ///< Boost clock.
+  int gigabytes_a_second = 0;  ///< Of its memory.
 };
 
 struct Plan {
@@ -81,11 +85,15 @@ struct Plan {
   bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  int digits = 0;  ///< tensor: 8-bit digits of a weight, summed in int32.
+  int digits = 0;  ///< tensor: 8-bit digits of a weight, summed in int32,
+  TensorMapping mapping = TensorMapping::kStay;  ///< and what its products are.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
   std::optional<WeightedSums> weighted;
+  /// What a frame takes that stays on the device (cost.h); 0 = nobody knows: on the CPU, and where
+  /// colour is weighted.
+  double predicted_us = 0;
   std::string reason;
 
   /// separable makes two passes, but one over a one-dimensional mask in whole digits (kWide), where
@@ -96,10 +104,16 @@ struct Plan {
                : Passes::kDirect;
   }
 
-  /// One line: "cuda coarsened 64x32 float32 rational constant-memory (5x5, chosen: ...)".
+  /// One line: "cuda coarsened 64x32 float32 rational constant-memory about 12 us (5x5, ...)".
   std::string to_string() const;
+  /// True if both run the same, for the same reason. Not asked: predicted_us, which is another for
+  /// every size of picture.
   friend bool operator==(const Plan& a, const Plan& b);
 };
+
+/// The kernels that kernel=auto chooses from on CUDA: the others are the book's, to be asked for.
+inline constexpr KernelKind kChosenOnCuda[] = {KernelKind::kTensor, KernelKind::kSeparable,
+                                               KernelKind::kCoarsened, KernelKind::kBox};
 
 /// Largest mask that fits the 64 KB constant bank of a module, in bytes.
 inline constexpr std::size_t kConstantBankBytes = 65536;
@@ -114,12 +128,6 @@ constexpr int tiled_input_tile(int tile_width, int k) {
 /// the height took 71.4 us for 70.3 at 9x9 (4K, H100).
 inline constexpr int kCoarsenedTileWidth = 128;
 inline constexpr int kCoarsenedTileHeight = 32;
-
-/// Outputs of one block of the CUDA kernel tensor: four warps with 128 bytes x 8 rows each.
-inline constexpr int kTensorTileBytes = 128;
-inline constexpr int kTensorTileRows = 32;
-/// Rows of the tallest mask that its warps march through, loading every picture row once.
-inline constexpr int kTensorMarchRows = 17;
 
 /// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so
 /// that both passes run in one launch.

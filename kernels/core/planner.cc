@@ -7,8 +7,10 @@
 #include "kernels/core/box.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/byte_phases.h"
+#include "kernels/core/cost.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/tensor_tiles.h"
 
 namespace convolve {
 namespace {
@@ -109,10 +111,15 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported("device: it has no INT8 tensor cores (compute capability 7.5)");
   if (weights_by_alpha(format, options))
     return unsupported("alpha: it cannot weight colour by alpha");
+  const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
-    if (has_filtered(plane) && !byte_phases(plane))
-      return unsupported("size: samples of other than 8 bits");
+    if (!has_filtered(plane) || byte_phases(plane)) continue;
+    if (!tiles) return unsupported("size: samples that are neither of 8 bits nor side by side");
+    if (tiles->bytes > device.shared_bytes)
+      return unsupported("memory: a tile with the halo of a " + size_text(mask) + " mask takes " +
+                         std::to_string(tiles->bytes) + " bytes of shared memory, a block has " +
+                         std::to_string(device.shared_bytes));
   }
   plan.rational = is_rational(format, mask, options.scale);
   const std::optional<DigitWeights> weights =
@@ -121,6 +128,7 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported("size: the weights need more than " + std::to_string(kMostDigits) +
                        " digits of 8 bits, or sums of more than 32");
   plan.digits = weights->digits;
+  plan.mapping = tensor_mapping(format, mask, device.shared_bytes);
   plan.accumulator = Accumulator::kInt32;
   plan.storage = MaskStorage::kGlobalMemory;
   return {};
@@ -220,7 +228,8 @@ std::string others_text(const FrameFormat& format, const Mask& mask, const Optio
 
 /// True if two passes are worth their overhead. On the CPU it is enough that they save half of the
 /// multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16 threads, AVX-512). On CUDA this is asked
-/// for weighted colour only, which has no kernel tensor; the line is that of cuda_cost().
+/// for weighted colour only: 18 + 0.36 us a tap in one pass and 45 + 0.9 in two, the lines of
+/// kernels coarsened and separable for an 8-bit plane at 4K on an H100, decide there.
 bool two_passes_pay(const Mask& mask, BackendKind backend) {
   if (!mask.dense()) return true;
   const double direct = static_cast<double>(mask.taps());
@@ -231,28 +240,6 @@ bool two_passes_pay(const Mask& mask, BackendKind backend) {
 /// Width and height together from which running sums beat two passes on the CPU: 1.06 against 1.21
 /// ms at 9x9, 1.05 against 1.02 at 7x7 (GRAY8, 1080p, 4 threads, AVX2).
 constexpr int kCpuBoxSides = 16;
-
-/// What a 4K plane of 8-bit samples takes under `plan`, in microseconds: lines through measurements
-/// on an H100 (tests/benchmarks/RESULTS.md), to compare kernels by.
-double cuda_cost(const Plan& plan, const FrameFormat& format, const Mask& mask) {
-  const double taps = static_cast<double>(mask.taps());
-  if (plan.kernel == KernelKind::kCoarsened) return 18 + 0.36 * taps;
-  if (plan.kernel == KernelKind::kSeparable) return 45 + 0.9 * (mask.width + mask.height);
-  int step = 1, sample_bytes = 1;
-  for (int p = 0; p < format.plane_count; ++p) {
-    sample_bytes = std::max(sample_bytes, format.planes[p].sample_bytes);
-    for (int c = 0; c < format.planes[p].component_count; ++c)
-      step = std::max(step, format.planes[p].components[c].step);
-  }
-  // box: interleaved samples are loaded one by one, which is estimated and not measured.
-  if (plan.kernel == KernelKind::kBox)
-    return (36 + 0.02 * (mask.width + mask.height)) * (step > sample_bytes ? 3 : 1);
-  // tensor: products of mask rows with windows of 32 bytes; taps lie `step` bytes apart.
-  const int windows = ((mask.width - 1) * step + 8 + 16 + 31) / 32;
-  const double products = plan.digits * windows * mask.height;
-  return windows == 1 && mask.height <= kTensorMarchRows ? 9.5 + 0.65 * products
-                                                         : 8 + 0.82 * products;
-}
 
 /// The sums of weighted colour, if there is any.
 std::optional<WeightedSums> plan_weighting(const FrameFormat& format, const Mask& mask,
@@ -276,9 +263,8 @@ std::string taps_text(const Mask& mask) {
 std::string reason_for(const Plan& plan, const Mask& mask) {
   if (plan.kernel == KernelKind::kSeparable)
     return size_text(mask) + ", rank 1: " + taps_text(mask);
+  if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
   if (plan.kernel == KernelKind::kBox) return size_text(mask) + ", equal weights: running sums";
-  if (plan.kernel == KernelKind::kTensor)
-    return size_text(mask) + ", 8-bit samples on tensor cores";
   return size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
          "several outputs per thread";
 }
@@ -288,15 +274,15 @@ Result<Plan> choose_cuda(const FrameFormat& format, const Mask& mask, const Opti
                          const DeviceCapabilities& device) {
   std::optional<Plan> best;
   std::string refusal;
-  for (const KernelKind kernel :
-       {KernelKind::kTensor, KernelKind::kBox, KernelKind::kSeparable, KernelKind::kCoarsened}) {
+  const CostConstants constants = cost_constants(device);
+  for (const KernelKind kernel : kChosenOnCuda) {
     Result<Plan> plan = plan_for(kernel, format, mask, options, device);
     if (!plan.ok()) {
       refusal = plan.status().message();
       continue;
     }
-    if (!best || cuda_cost(plan.value(), format, mask) < cuda_cost(*best, format, mask))
-      best = std::move(plan.value());
+    plan.value().predicted_us = predicted_microseconds(constants, plan.value(), format, mask);
+    if (!best || plan.value().predicted_us < best->predicted_us) best = std::move(plan.value());
   }
   if (!best) return unsupported("no kernel can serve this mask: " + refusal);
   best->reason = reason_for(*best, mask);
@@ -314,6 +300,9 @@ Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Op
     Result<Plan> plan = plan_for(options.kernel, format, mask, options, device);
     if (plan.ok()) {
       plan.value().reason = size_text(mask) + ", as asked";
+      if (device.backend == BackendKind::kCuda)
+        plan.value().predicted_us =
+            predicted_microseconds(cost_constants(device), plan.value(), format, mask);
       return plan;
     }
     return unsupported(std::string("kernel=") + kernel_info(options.kernel).nick +
@@ -359,7 +348,9 @@ SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::siz
 Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
                        const DeviceCapabilities& device) {
   Result<Plan> plan = choose_kernel(format, mask, options, device);
-  if (plan.ok()) plan.value().weighted = plan_weighting(format, mask, options, plan.value());
+  if (!plan.ok()) return plan;
+  plan.value().weighted = plan_weighting(format, mask, options, plan.value());
+  if (plan.value().weighted) plan.value().predicted_us = 0;
   return plan;
 }
 

@@ -181,7 +181,7 @@ Status CudaJob::choose_box_tiles() {
     work.mask_height = mask_.height;
     work.channels = groups[g].count;
     work.packed = box_packed(plane, mask_);
-    work.processors = core_->capabilities().processors;
+    work.processors = std::max(1, core_->capabilities().processors);
     work.shared_bytes = core_->capabilities().shared_bytes;
     const std::optional<BoxTile> tile = choose_box_tile(work);
     if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");

@@ -16,13 +16,25 @@ Status attribute(int& value, cudaDeviceAttr which, int device) {
   return CONVOLVE_CUDA(cudaDeviceGetAttribute(&value, which, device));
 }
 
+/// What predictions are scaled by. A driver that does not say leaves 0, which stands for that.
+void query_figures(const Context& context, DeviceCapabilities& capabilities) {
+  int processors = 0, clock_khz = 0, memory_khz = 0, bus_bits = 0;
+  (void)attribute(processors, cudaDevAttrMultiProcessorCount, context.device);
+  (void)attribute(clock_khz, cudaDevAttrClockRate, context.device);
+  (void)attribute(memory_khz, cudaDevAttrMemoryClockRate, context.device);
+  (void)attribute(bus_bits, cudaDevAttrGlobalMemoryBusWidth, context.device);
+  capabilities.processors = processors;
+  capabilities.clock_mhz = clock_khz / 1000;
+  // Two transfers a clock, eight bits a byte.
+  capabilities.gigabytes_a_second = static_cast<int>(2e-6 * memory_khz * bus_bits / 8);
+}
+
 Result<DeviceCapabilities> query_capabilities(const Context& context) {
-  int major = 0, minor = 0, shared = 0, pools = 0, processors = 0;
+  int major = 0, minor = 0, shared = 0, pools = 0;
   Status status = attribute(major, cudaDevAttrComputeCapabilityMajor, context.device);
   if (status.ok()) status = attribute(minor, cudaDevAttrComputeCapabilityMinor, context.device);
   if (status.ok())
     status = attribute(shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device);
-  if (status.ok()) status = attribute(processors, cudaDevAttrMultiProcessorCount, context.device);
   if (status.ok()) status = attribute(pools, cudaDevAttrMemoryPoolsSupported, context.device);
   char name[256] = "";
   if (status.ok())
@@ -36,7 +48,7 @@ Result<DeviceCapabilities> query_capabilities(const Context& context) {
   capabilities.name = name;
   capabilities.compute_capability = major * 10 + minor;
   capabilities.shared_bytes = static_cast<std::size_t>(shared);
-  capabilities.processors = processors;
+  query_figures(context, capabilities);
   return capabilities;
 }
 

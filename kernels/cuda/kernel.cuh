@@ -221,6 +221,19 @@ cudaError_t load_kernel(Function* kernel, std::size_t shared_bytes) {
                               most - static_cast<int>(attributes.sharedSizeBytes));
 }
 
+/// Blocks of `threads` threads without dynamic shared memory that the current device holds at once.
+template <class Function>
+cudaError_t resident_blocks(Function* kernel, int threads, int* blocks) {
+  int device = 0, processors = 0, each = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (error == cudaSuccess)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0);
+  *blocks = each * processors;
+  return error;
+}
+
 /// Enqueues `kernel`; unlike <<<>>> it returns the launch's own error.
 inline cudaError_t launch_kernel(Kernel kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
                                  LaunchArguments arguments, cudaStream_t stream) {

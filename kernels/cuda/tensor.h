@@ -10,13 +10,12 @@
 #include "kernels/core/border.h"
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/digits.h"
+#include "kernels/core/sample.h"
+#include "kernels/core/tensor_mapping.h"
+#include "kernels/core/tensor_tiles.h"
 #include "kernels/core/view.h"
 
 namespace convolve {
-
-/// A product of the tensor cores: 16 adjacent bytes of a row from a window of 32 bytes.
-inline constexpr int kColumnBytes = 16;
-inline constexpr int kWindowBytes = 32;
 
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
 using Codes = DigitEpilogue::Codes;
@@ -43,7 +42,11 @@ struct TensorPlane {
   int whole_bytes = 0;  ///< Up to here every byte of a row is a sample.
   int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
-  const uint4* fragments = nullptr;  ///< tensor_fragments.h
+  const uint4* fragments = nullptr;  ///< tensor_fragments.h, as TensorArguments::pairs asks.
+  std::uint32_t pair_black = 0;      ///< Four ghosts without signal, where TensorArguments::pairs.
+  /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
+  /// first eight bytes, and those right of it of the last eight.
+  std::uint32_t ghost_select[2] = {};
   int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
   int inner_first = 0;    ///< the first
   int inner_columns = 0;  ///< and their number.
@@ -59,6 +62,8 @@ struct TensorPlane {
   bool plain = true;
   std::uint32_t kept = 0;
   float scale = 1;
+  SampleLayout layout;  ///< Of two-byte samples, then.
+  int sample_bytes = 1;
   TensorPhase phase[kMaxPeriod];
 };
 
@@ -67,6 +72,10 @@ struct TensorArguments {
   int blocks = 0;
   int march_blocks = 0;  ///< tensor_march_blocks()
   int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
+  bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
+  int pair_steps = 0;    ///< Of PairWindow.
+  int pair_shift = 0;
+  TensorTiles tiles;  ///< For launch_tensor_tile() alone.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;
@@ -87,5 +96,15 @@ cudaError_t resident_tensor_blocks(int march_blocks, int* blocks);
 
 /// Enqueues the filter on `stream`.
 cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream);
+
+/// The same for the kernels of small masks, of which `arguments` has pair_steps and pair_shift.
+/// What the inner columns read and write lies on 16 bytes.
+cudaError_t load_tensor_pairs(const TensorArguments& arguments);
+cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks);
+cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream);
+
+/// The same for the kernels of wide masks and samples, which take the planes as `tiles` say.
+cudaError_t load_tensor_tile(const TensorArguments& arguments);
+cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream);
 
 }  // namespace convolve

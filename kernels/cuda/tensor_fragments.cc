@@ -27,16 +27,6 @@ std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const
 
 }  // namespace
 
-TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
-  int step = 1;
-  for (int p = 0; p < phases.period; ++p)
-    step = std::max(step, plane.components[phases.component[p]].step);
-  constexpr int kAlignment = 8;
-  const int left = (mask.anchor_x * step + kAlignment - 1) / kAlignment * kAlignment;
-  const int right = (mask.width - 1 - mask.anchor_x) * step;
-  return {left, (left + kColumnBytes + right + kWindowBytes - 1) / kWindowBytes};
-}
-
 std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                             const Mask& mask, const DigitWeights& weights) {
   const TensorWindow window = tensor_window(plane, phases, mask);
@@ -54,6 +44,59 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
               const int b = kWindowBytes * segment + 8 * (lane % 4) + 4 * (w / 2) + j;
               const int value = balanced_digit(
                   weight_at(plane, phases, mask, weights, window.left, ky, dx, b), digit);
+              word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
+std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                          const Mask& mask, const DigitWeights& weights) {
+  const PairWindow window = pair_window(plane, phases, mask);
+  const int left = kPairLeft - window.shift;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * window.steps * kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int step = 0; step < window.steps; ++step)
+      for (int lane = 0; lane < kLanes; ++lane)
+        for (int w = 0; w < kWords; ++w) {
+          const int ky = 4 * step + lane % 4 - lane / 4;
+          std::uint32_t word = 0;
+          for (int j = 0; j < 4 && ky >= 0 && ky < mask.height; ++j) {
+            const int value = balanced_digit(
+                weight_at(plane, phases, mask, weights, left, ky, w % 2, 4 * (w / 2) + j), digit);
+            word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+          }
+          words.push_back(word);
+        }
+  return words;
+}
+
+std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights) {
+  const TileWindow window = tile_window(mask);
+  const int samples = kWindowBytes / window.group_rows;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>((weights.digits * window.segments * window.steps + 1) *
+                                         kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int segment = 0; segment < window.segments; ++segment)
+      for (int step = 0; step < window.steps; ++step)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              const int position = 8 * (lane % 4) + 4 * (w / 2) + j;
+              const int ky = window.group_rows * step + position / samples - lane / 4;
+              const int kx = mask.anchor_x + kWindowBytes * segment + position % samples -
+                             (window.left - window.shift) - w % 2;
+              if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) continue;
+              const int value = balanced_digit(
+                  weights
+                      .values[static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
+                              static_cast<std::size_t>(kx)],
+                  digit);
               word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
             }
             words.push_back(word);

@@ -8,16 +8,10 @@
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/mask.h"
+#include "kernels/core/tensor_mapping.h"
 #include "kernels/core/view.h"
 
 namespace convolve {
-
-/// How far the windows of one plane reach.
-struct TensorWindow {
-  int left = 0;      ///< Bytes before a column, a multiple of 8, so that windows lie on 8 bytes.
-  int segments = 1;  ///< Windows of 32 bytes from there on.
-};
-TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
 /// Fragments of 32 lanes x 4 words: for each digit, the highest first, each segment and each row of
 /// the mask; and one more of zeros, as the kernel reads one ahead.
@@ -28,5 +22,19 @@ TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, c
 /// lane's part of operand B is 8 adjacent bytes.
 std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                             const Mask& mask, const DigitWeights& weights);
+
+/// Fragments for pair_window(): for each digit, the highest first, and each step.
+///
+/// Row m of operand A is output row m % 8, byte m / 8. Position k is byte k % 4 + 4 (k / 16) of the
+/// window in picture row k / 4 % 4 of the group.
+std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                          const Mask& mask, const DigitWeights& weights);
+
+/// Fragments for tile_window(): for each digit, the highest first, each window and each step; and
+/// one more of zeros, as the kernel reads one ahead.
+///
+/// Rows of operand A as for pairs; position k is sample b of picture row r of the group, where
+/// 8 (k / 4 % 4) + k % 4 + 4 (k / 16) = 32 / group_rows r + b.
+std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights);
 
 }  // namespace convolve

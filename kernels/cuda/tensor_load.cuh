@@ -11,7 +11,8 @@ namespace convolve {
 namespace {
 
 constexpr int kRows = 8;  ///< Output rows of a warp, and picture rows loaded together.
-constexpr int kWarps = kTensorTileRows / kRows;
+constexpr int kWarps = kTensorWarps;
+static_assert(kWarps * kRows == kTensorTileRows, "the planner speaks of another tile");
 constexpr int kColumns = kTensorTileBytes / kColumnBytes;
 static_assert(kColumns == 8, "operand B has eight columns");
 

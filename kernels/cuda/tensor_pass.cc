@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "kernels/cuda/check.h"
@@ -10,6 +11,15 @@
 
 namespace convolve {
 namespace {
+
+/// The components of a plane that has a TileKind, in the order in which they lie.
+BytePhases side_by_side(const PlaneFormat& plane) {
+  BytePhases phases;
+  phases.period = plane.component_count;
+  for (int c = 0; c < plane.component_count; ++c)
+    phases.component[plane.components[c].offset / plane.sample_bytes] = c;
+  return phases;
+}
 
 /// True if the same fragments serve both.
 bool same_steps(const PlaneFormat& a, const PlaneFormat& b) {
@@ -32,15 +42,15 @@ int tiles(int cells, int tile) {
   return (cells + tile - 1) / tile;
 }
 
-bool on_words(const void* data, std::int64_t pitch) {
-  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % 4 == 0;
+bool aligned(const void* data, std::int64_t pitch, unsigned bytes) {
+  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % bytes == 0;
 }
 
 /// Finds out if `plane`, whose memory is known, can be stored in words.
 void place_words(TensorPlane& plane) {
-  plane.plain = plane.uniform && on_words(plane.dst, plane.dst_pitch);
+  plane.plain = plane.uniform && aligned(plane.dst, plane.dst_pitch, 4);
   if (!plane.copies) return;
-  plane.plain = plane.plain && on_words(plane.src, plane.src_pitch) && 4 % plane.period == 0;
+  plane.plain = plane.plain && aligned(plane.src, plane.src_pitch, 4) && 4 % plane.period == 0;
   plane.kept = 0;
   for (int b = 0; b < 4; ++b)
     if (!plane.phase[b % plane.period].filtered) plane.kept |= 0xFFu << (8 * b);
@@ -48,29 +58,115 @@ void place_words(TensorPlane& plane) {
 
 /// Finds the inner columns of `plane`, whose memory and size are known.
 void place_columns(TensorPlane& plane) {
-  const auto address = reinterpret_cast<std::uintptr_t>(plane.src);
-  const bool aligned = (address | static_cast<std::uintptr_t>(plane.src_pitch)) % 8 == 0;
   plane.columns = tiles(plane.row_bytes, kTensorTileBytes);
   plane.inner_first = tiles(plane.left, kTensorTileBytes);
   // The last column whose windows end inside.
   const int reach = kTensorTileBytes - kColumnBytes + kWindowBytes * plane.segments - plane.left;
   const int end =
       plane.whole_bytes < reach ? 0 : (plane.whole_bytes - reach) / kTensorTileBytes + 1;
-  plane.inner_columns = aligned ? std::max(0, std::min(end, plane.columns) - plane.inner_first) : 0;
+  plane.inner_columns = aligned(plane.src, plane.src_pitch, 8)
+                            ? std::max(0, std::min(end, plane.columns) - plane.inner_first)
+                            : 0;
   if (plane.inner_columns == 0) plane.inner_first = 0;
   plane.inner_reciprocal = reciprocal(plane.inner_columns);
   plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
 }
 
-/// Gives each plane its blocks; returns how many there are.
+/// The selector of the four ghosts from byte `first` of a row on, of eight bytes from `from` on.
+std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border border, int first,
+                                          int from) {
+  std::uint32_t select = 0;
+  for (int b = 0; b < 4; ++b) {
+    const int byte = first + b;
+    const int phase = (byte % plane.period + plane.period) % plane.period;
+    const int step = plane.phase[phase].step, offset = plane.phase[phase].offset;
+    const int sample = border_index(border, (byte - offset) / step, plane.phase[phase].width);
+    const int at = offset + sample * step - from;
+    if (sample == kNoSignal || at < 0 || at >= 8) return std::nullopt;
+    select |= static_cast<std::uint32_t>(at) << (4 * b);
+  }
+  return select;
+}
+
+/// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
+/// ghosts.
+bool place_ghosts(TensorPlane& plane, Border border) {
+  if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes ||
+      plane.whole_bytes != plane.row_bytes)
+    return false;
+  if (border == Border::kZero || border == Border::kWrap) return true;
+  const auto left = ghost_select(plane, border, -4, 0);
+  const auto right = ghost_select(plane, border, plane.row_bytes, plane.row_bytes - 8);
+  plane.ghost_select[0] = left.value_or(0);
+  plane.ghost_select[1] = right.value_or(0);
+  return left && right;
+}
+
+/// Has `plane`, whose memory and size are known, taken in pairs.
+void take_pairs(TensorPlane& plane, Border border) {
+  // What an inner column reads lies within 8 bytes of it, and so does what an edge loads.
+  plane.left = 8;
+  plane.segments = 1;
+  for (int i = 0; i < plane.period; ++i)
+    if (plane.phase[i].filtered)
+      plane.pair_black = 0x01010101u * static_cast<std::uint32_t>(plane.phase[i].black);
+  place_columns(plane);
+  if (!place_ghosts(plane, border)) return;
+  plane.inner_first = 0;
+  plane.inner_columns = plane.columns;
+  plane.inner_reciprocal = reciprocal(plane.columns);
+}
+
+/// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
+/// or where pairs are made beside each other, all blocks of a row of tiles one after the other.
 int place_blocks(TensorArguments& arguments) {
+  int blocks = 0;
+  const auto blocks_of = [&](int columns, int rows, int steps) {
+    const int row_tiles = tiles(rows, kTensorTileRows / kTensorWarps * steps);
+    return arguments.pairs ? tiles(columns * row_tiles, kTensorWarps)
+                           : columns * tiles(row_tiles, kTensorWarps);
+  };
+  for (int p = 0; p < arguments.plane_count; ++p) {
+    TensorPlane& plane = arguments.plane[p];
+    plane.first_block = blocks;
+    plane.edge_blocks = blocks_of(plane.columns - plane.inner_columns, plane.rows, 1);
+    blocks += plane.edge_blocks + blocks_of(plane.inner_columns, plane.rows, arguments.steps);
+  }
+  return blocks;
+}
+
+/// True if what is read and written lies on 16 bytes.
+bool on_sixteen(const TensorArguments& arguments) {
+  for (int p = 0; p < arguments.plane_count; ++p) {
+    const TensorPlane& plane = arguments.plane[p];
+    if (!aligned(plane.src, plane.src_pitch, 16) || !aligned(plane.dst, plane.dst_pitch, 16))
+      return false;
+  }
+  return true;
+}
+
+/// Gives all planes their blocks of tiles; returns how many there are.
+int place_tiles(TensorArguments& arguments) {
   int blocks = 0;
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
     plane.first_block = blocks;
-    plane.edge_blocks = (plane.columns - plane.inner_columns) * tiles(plane.rows, kTensorTileRows);
-    blocks += plane.edge_blocks +
-              plane.inner_columns * tiles(plane.rows, kTensorTileRows * arguments.steps);
+    plane.columns = tiles(plane.row_bytes / (plane.period * plane.sample_bytes),
+                          kTensorTileBytes * (plane.period == 1 ? 2 : 1));
+    plane.inner_reciprocal = reciprocal(plane.columns);
+    blocks += plane.columns * tiles(plane.rows, kTensorTileRows);
+  }
+  return blocks;
+}
+
+/// Gives all planes their blocks, in as few steps as have all blocks run at once: a second wave
+/// would take as long again. Returns how many blocks there are.
+int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps) {
+  arguments.steps = 1;
+  int blocks = place_blocks(arguments);
+  while (blocks > resident_blocks && arguments.steps < most_steps) {
+    ++arguments.steps;
+    blocks = place_blocks(arguments);
   }
   return blocks;
 }
@@ -83,63 +179,97 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   pass.format_ = format;
   pass.mask_ = mask;
   pass.rational_ = plan.rational;
-  pass.weights_ = make_digits(mask, plan.rational, plan.digits).value_or(DigitWeights{});
+  pass.weights_ = make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
   TensorArguments& arguments = pass.arguments_;
   arguments.plane_count = format.plane_count;
   arguments.mask_height = mask.height;
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
-
-  int segments = 1;
-  std::size_t first[kMaxPlanes] = {};
-  for (int p = 0; p < format.plane_count; ++p) {
-    const PlaneFormat& plane = format.planes[p];
-    if (!has_filtered(plane)) continue;
-    const BytePhases phases = byte_phases(plane).value_or(BytePhases{});
-    pass.phases_[p] = phases;
-    TensorPlane& to = arguments.plane[p];
-    const TensorWindow window = tensor_window(plane, phases, mask);
-    to.left = window.left;
-    to.segments = window.segments;
-    to.period = phases.period;
-    to.tail = phases.tail;
-    int twin = 0;
-    while (twin < p &&
-           !(has_filtered(format.planes[twin]) && same_steps(format.planes[twin], plane)))
-      ++twin;
-    segments = std::max(segments, window.segments);
-    if (twin < p) {
-      first[p] = first[twin];
-      continue;
-    }
-    first[p] = pass.fragments_.size();
-    const std::vector<std::uint32_t> words = tensor_fragments(plane, phases, mask, pass.weights_);
-    pass.fragments_.insert(pass.fragments_.end(), words.begin(), words.end());
-  }
-
-  arguments.march_blocks = tensor_march_blocks(mask.height, segments);
+  pass.mapping_ = plan.mapping;
+  Status status = pass.prepare_mapping();
+  if (!status.ok()) return status;
 
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
   Result<DeviceMemory> memory = DeviceMemory::make(bytes, stream);
   if (!memory.ok()) return memory.status();
   pass.device_fragments_ = std::move(memory.value());
-  Status status =
-      CONVOLVE_CUDA(cudaMemcpyAsync(pass.device_fragments_.data(), pass.fragments_.data(), bytes,
-                                    cudaMemcpyHostToDevice, stream));
-  if (status.ok()) status = CONVOLVE_CUDA(load_tensor(arguments.march_blocks));
+  status = CONVOLVE_CUDA(cudaMemcpyAsync(pass.device_fragments_.data(), pass.fragments_.data(),
+                                         bytes, cudaMemcpyHostToDevice, stream));
   if (!status.ok()) return status;
-  status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &pass.resident_blocks_));
-  if (!status.ok()) return status;
-  const auto* words = static_cast<const std::uint32_t*>(pass.device_fragments_.data());
-  for (int p = 0; p < format.plane_count; ++p)
-    arguments.plane[p].fragments = reinterpret_cast<const uint4*>(words + first[p]);
   return pass;
+}
+
+/// Makes the operands of the plan's mapping, which wants memory on 16 bytes, and of columns for the
+/// rest, where they serve.
+Status TensorPass::prepare_mapping() {
+  TensorArguments& arguments = arguments_;
+  if (const std::optional<TensorTiles> tiles = tensor_tiles(format_, mask_))
+    arguments.tiles = *tiles;
+  int segments = 1;
+  for (int p = 0; p < format_.plane_count; ++p) {
+    const PlaneFormat& plane = format_.planes[p];
+    if (!has_filtered(plane)) continue;
+    TensorPlane& to = arguments.plane[p];
+    to.sample_bytes = plane.sample_bytes;
+    to.layout = sample_layout(plane, plane.components[0]);
+    const std::optional<BytePhases> phases = byte_phases(plane);
+    with_columns_ = with_columns_ && phases;
+    phases_[p] = phases ? *phases : side_by_side(plane);
+    to.period = phases_[p].period;
+    to.tail = phases_[p].tail;
+    if (!phases) continue;
+    const TensorWindow window = tensor_window(plane, *phases, mask_);
+    to.left = window.left;
+    to.segments = window.segments;
+    segments = std::max(segments, window.segments);
+    const PairWindow pairs = pair_window(plane, *phases, mask_);
+    arguments.pair_steps = pairs.steps;
+    arguments.pair_shift = pairs.shift;
+  }
+  Status status;
+  if (with_columns_) {
+    append_fragments(kColumns);
+    arguments.march_blocks = tensor_march_blocks(mask_.height, segments);
+    status = CONVOLVE_CUDA(load_tensor(arguments.march_blocks));
+    if (status.ok())
+      status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &resident_blocks_));
+  }
+  if (status.ok() && mapping_ == TensorMapping::kPairs) {
+    append_fragments(kPairs);
+    status = CONVOLVE_CUDA(load_tensor_pairs(arguments));
+    if (status.ok())
+      status = CONVOLVE_CUDA(resident_tensor_pairs_blocks(arguments, &resident_pairs_));
+  }
+  if (status.ok() && mapping_ == TensorMapping::kTiles) {
+    append_fragments(kTiles);
+    status = CONVOLVE_CUDA(load_tensor_tile(arguments));
+  }
+  return status;
+}
+
+void TensorPass::append_fragments(Operands operands) {
+  for (int p = 0; p < format_.plane_count; ++p) {
+    const PlaneFormat& plane = format_.planes[p];
+    if (!has_filtered(plane)) continue;
+    int twin = 0;
+    while (twin < p &&
+           !(has_filtered(format_.planes[twin]) && same_steps(format_.planes[twin], plane)))
+      ++twin;
+    first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
+    if (twin < p) continue;
+    const std::vector<std::uint32_t> words =
+        operands == kTiles   ? tile_fragments(mask_, weights_)
+        : operands == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
+                             : tensor_fragments(plane, phases_[p], mask_, weights_);
+    fragments_.insert(fragments_.end(), words.begin(), words.end());
+  }
 }
 
 void TensorPass::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
-  // All components must come to codes in one way: the least of what each could.
-  Codes most = Codes::kBits;
+  // All components must come to codes in one way: the least of what each could. The kernels of
+  // small masks take kBits to mean one digit, which sums of that size have anyway.
+  Codes most = weights_.digits == 1 ? Codes::kBits : Codes::kFloat;
   do {
     arguments_.codes = most;
     for (int p = 0; p < format_.plane_count; ++p)
@@ -191,11 +321,13 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
   TensorArguments arguments = arguments_;
   arguments.border = border;
   arguments.plane_count = 0;
+  int planes[kMaxPlanes] = {};
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     // A field may have no rows of a subsampled plane.
     if (!has_filtered(plane) || plane.rows == 0 || plane.row_bytes == 0) continue;
     const std::size_t i = static_cast<std::size_t>(p);
+    planes[arguments.plane_count] = p;
     TensorPlane& to = arguments.plane[arguments.plane_count++];
     to = arguments_.plane[p];
     to.src = in[i].data;
@@ -213,22 +345,36 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
           std::min(to.whole_bytes, component.offset + component.width * component.step);
     }
     place_words(to);
-    place_columns(to);
   }
-  // The fewest steps with which all blocks run at once, as a second wave would take as long again.
+  arguments.pairs = mapping_ == TensorMapping::kPairs && on_sixteen(arguments);
+  const bool in_tiles =
+      mapping_ == TensorMapping::kTiles && (!with_columns_ || on_sixteen(arguments));
+  const Operands operands = arguments.pairs ? kPairs : in_tiles ? kTiles : kColumns;
+  const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
+  for (int i = 0; i < arguments.plane_count; ++i) {
+    TensorPlane& to = arguments.plane[i];
+    to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
+    if (arguments.pairs)
+      take_pairs(to, border);
+    else
+      place_columns(to);
+  }
+  if (in_tiles) {
+    arguments.blocks = place_tiles(arguments);
+    return arguments.blocks == 0 ? Status{} : CONVOLVE_CUDA(launch_tensor_tile(arguments, stream));
+  }
   // Where products take most of the time it is better to let blocks follow each other: at 15x15
   // 28.8 us instead of 39.1 for I420 at 4K on an H100.
-  constexpr int kFewProducts = 9;
-  const int most_steps = arguments.digits * arguments.mask_height > kFewProducts ? 4 : 16;
-  arguments.steps = 1;
-  int blocks = place_blocks(arguments);
-  while (arguments.march_blocks > 0 && blocks > resident_blocks_ && arguments.steps < most_steps) {
-    ++arguments.steps;
-    blocks = place_blocks(arguments);
-  }
+  constexpr int kFewProducts = 9, kMostSteps = 16;
+  const bool few = arguments.digits * arguments.mask_height <= kFewProducts;
+  const int blocks = arguments.pairs ? place_steps(arguments, resident_pairs_, kMostSteps)
+                     : arguments.march_blocks > 0
+                         ? place_steps(arguments, resident_blocks_, few ? kMostSteps : 4)
+                         : place_steps(arguments, resident_blocks_, 1);
   if (blocks == 0) return {};
   arguments.blocks = blocks;
-  return CONVOLVE_CUDA(launch_tensor(arguments, stream));
+  return CONVOLVE_CUDA(arguments.pairs ? launch_tensor_pairs(arguments, stream)
+                                       : launch_tensor(arguments, stream));
 }
 
 }  // namespace convolve

@@ -8,6 +8,7 @@
 
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/tensor_mapping.h"
 #include "kernels/cuda/handles.h"
 #include "kernels/cuda/planes.h"
 #include "kernels/cuda/tensor.h"
@@ -29,6 +30,11 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
+  /// Fragments for columns (tensor.cu), pairs (tensor_pairs.cu) or tiles (tensor_tile.cu).
+  enum Operands { kColumns, kPairs, kTiles, kOperands };
+
+  Status prepare_mapping();
+  void append_fragments(Operands operands);
   void update_epilogues(double scale, double bias);
   Codes update_plane(int p, double scale, double bias, Codes most);
 
@@ -38,7 +44,11 @@ class TensorPass {
   DigitWeights weights_;
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;
-  int resident_blocks_ = 1;  ///< Of the marching kernel, on the device.
+  std::size_t first_fragment_[kOperands][kMaxPlanes] = {};
+  TensorMapping mapping_ = TensorMapping::kStay;
+  bool with_columns_ = true;  ///< There are fragments for columns.
+  int resident_blocks_ = 1;   ///< Of the marching kernel, on the device,
+  int resident_pairs_ = 1;    ///< and of the one for pairs.
   BytePhases phases_[kMaxPlanes];
   TensorArguments arguments_;  ///< Planes as in the format, but for where they lie and their size.
   bool have_epilogues_ = false;

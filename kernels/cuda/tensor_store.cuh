@@ -38,29 +38,46 @@ __device__ __forceinline__ int fresh_lane() {
   return lane;
 }
 
-/// Four adjacent bytes: the codes of bytes 2 g and 2 g + 1 of column 2 t in the low half, of column
-/// 2 t + 1 in the high one.
+/// Four adjacent bytes, of values that a product has in elements 0, 2, 1 and 3.
+template <Codes kCodes>
+__device__ __forceinline__ unsigned fast_codes(const int (&sum)[4], float scale,
+                                               const float (&base)[4]) {
+  static_assert(kCodes != Codes::kGeneral, "which has no fast way");
+  int v[4];
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float s = kCodes == Codes::kBits ? __int_as_float(sum[k]) : static_cast<float>(sum[k]);
+    v[k] = __float_as_int(fmaf(s, scale, base[k]));
+  }
+  const unsigned even = __vimin_s16x2_relu(__byte_perm(v[0], v[2], 0x5410), 0x00FF00FF);
+  const unsigned odd = __vimin_s16x2_relu(__byte_perm(v[1], v[3], 0x5410), 0x00FF00FF);
+  return __byte_perm(even, odd, 0x6420);
+}
+
+/// The same, each by an epilogue of its own.
+__device__ __forceinline__ unsigned general_codes(const int (&sum)[4],
+                                                  const Epilogue* const (&epilogues)[4]) {
+  unsigned word = 0;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const int byte = (k % 2) * 2 + k / 2;
+    word |= static_cast<unsigned>(code_of(sum[k], *epilogues[k])) << (8 * byte);
+  }
+  return word;
+}
+
+/// The codes of bytes 2 g and 2 g + 1 of column 2 t in the low half, of column 2 t + 1 in the high
+/// one.
 template <Codes kCodes>
 __device__ __forceinline__ unsigned codes_of(const int (&sum)[4], const TensorPlane& plane,
                                              const int (&phase)[4], const float (&base)[4]) {
   if constexpr (kCodes != Codes::kGeneral) {
-    int v[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const float s = kCodes == Codes::kBits ? __int_as_float(sum[k]) : static_cast<float>(sum[k]);
-      v[k] = __float_as_int(fmaf(s, plane.scale, base[k]));
-    }
-    const unsigned even = __vimin_s16x2_relu(__byte_perm(v[0], v[2], 0x5410), 0x00FF00FF);
-    const unsigned odd = __vimin_s16x2_relu(__byte_perm(v[1], v[3], 0x5410), 0x00FF00FF);
-    return __byte_perm(even, odd, 0x6420);
+    return fast_codes<kCodes>(sum, plane.scale, base);
   } else {
-    unsigned word = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const int byte = (k % 2) * 2 + k / 2;
-      word |= static_cast<unsigned>(code_of(sum[k], plane.phase[phase[k]].general)) << (8 * byte);
-    }
-    return word;
+    const Epilogue* const epilogues[4] = {
+        &plane.phase[phase[0]].general, &plane.phase[phase[1]].general,
+        &plane.phase[phase[2]].general, &plane.phase[phase[3]].general};
+    return general_codes(sum, epilogues);
   }
 }
 

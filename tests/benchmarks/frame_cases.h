@@ -2,7 +2,9 @@
 // What bench_planes sweeps: formats, sizes and masks as users have them.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/test_masks.h"
@@ -34,6 +36,23 @@ struct SizeCase {
 };
 inline constexpr SizeCase kSizes[] = {
     {"4k", 3840, 2160}, {"1080p", 1920, 1080}, {"640x480", 640, 480}};
+/// So small that no device is full: for constants of a lone tile, and for trying things out.
+/// Smaller ones would take thousands of frames to rotate through the L2 cache.
+inline constexpr SizeCase kTinySize = {"320x240", 320, 240};
+
+/// The case of that name, which must be one of the above.
+constexpr FormatCase format_case(std::string_view name) {
+  std::size_t i = 0;
+  while (name != kFormats[i].name)
+    ++i;
+  return kFormats[i];
+}
+constexpr SizeCase size_case(std::string_view name) {
+  std::size_t i = 0;
+  while (name != kSizes[i].name)
+    ++i;
+  return kSizes[i];
+}
 
 inline constexpr int kMaskSides[] = {3, 5, 7, 9, 15, 25, 31};
 

@@ -90,13 +90,14 @@ void print_json_lines(const Setting& setting, const std::vector<FrameRow>& rows,
                  "\"format\":%s,\"size\":%s,\"width\":%d,\"height\":%d,\"bytes\":%zu,\"samples\":%."
                  "0f,\"kind\":%s,"
                  "\"side\":%d,\"kernel\":%s,\"served\":%s,\"us\":%.4f,\"us_p10\":%.4f,"
-                 "\"us_p90\":%.4f,\"copy_us\":%.4f,\"floor_us\":%.4f,\"plan\":%s}\n",
+                 "\"us_p90\":%.4f,\"copy_us\":%.4f,\"floor_us\":%.4f,"
+                 "\"predicted_us\":%.4f,\"plan\":%s}\n",
                  quoted(setting.backend).c_str(), quoted(setting.device).c_str(),
                  quoted(setting.commit).c_str(), setting.fma_rate, quoted(row.format).c_str(),
                  quoted(row.size).c_str(), row.width, row.height, row.bytes, row.samples,
                  quoted(row.kind).c_str(), row.side, quoted(row.kernel).c_str(),
                  row.served ? "true" : "false", row.time.median, row.time.p10, row.time.p90,
-                 row.copy.median, row.floor, quoted(row.plan).c_str());
+                 row.copy.median, row.floor, row.predicted, quoted(row.plan).c_str());
 }
 
 }  // namespace convolve::benchmarks

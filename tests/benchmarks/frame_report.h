@@ -27,6 +27,7 @@ struct FrameRow {
   Spread time;
   Spread copy;       ///< Of the same bytes, sampled between the batches.
   double floor = 0;  ///< Microseconds that the multiply-adds take at the measured rate; 0 = none.
+  double predicted = 0;  ///< Plan::predicted_us; 0 = none.
 };
 
 void print_markdown(const Setting& setting, const std::vector<FrameRow>& rows, std::FILE* out);

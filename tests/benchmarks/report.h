@@ -69,11 +69,9 @@ void print_setting(const Setting& setting, std::FILE* out);
 void print_markdown(const Setting& setting, const std::vector<Row>& rows, std::FILE* out);
 void print_json_lines(const Setting& setting, const std::vector<Row>& rows, std::FILE* out);
 
-/// Prints the Markdown to stdout and writes the JSON lines to `path`, unless that is empty. False,
-/// having said so, if it cannot.
+/// Writes the JSON lines to `path`, unless that is empty. False, having said so, if it cannot.
 template <class AnyRow>
-bool publish(const Setting& setting, const std::vector<AnyRow>& rows, const std::string& path) {
-  print_markdown(setting, rows, stdout);
+bool write_json(const Setting& setting, const std::vector<AnyRow>& rows, const std::string& path) {
   if (path.empty()) return true;
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
@@ -83,6 +81,13 @@ bool publish(const Setting& setting, const std::vector<AnyRow>& rows, const std:
   print_json_lines(setting, rows, file);
   std::fclose(file);
   return true;
+}
+
+/// Prints the Markdown to stdout, and write_json().
+template <class AnyRow>
+bool publish(const Setting& setting, const std::vector<AnyRow>& rows, const std::string& path) {
+  print_markdown(setting, rows, stdout);
+  return write_json(setting, rows, path);
 }
 
 }  // namespace convolve::benchmarks

@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book instances check sweep memcheck racecheck initcheck
-            synccheck start_stop fault pipelines benchmark speed)
+            synccheck start_stop fault pipelines benchmark speed grid)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -114,4 +114,18 @@ suite_speed() {
   "$here/tests/bench_planes" --commit="$(<"$here/data/commit")" --seconds=0.05 \
     --json="$out/speed.json"
   echo "figure: $(wc -l <"$out/speed.json") rows"
+}
+
+# What kernel=auto chooses and predicts, against the kernels that it chooses from; grid.log lists
+# the cells where it is wrong.
+suite_grid() {
+  "$here/tests/bench_planes" --grid --commit="$(<"$here/data/commit")" --seconds=0.05 \
+    --json="$out/grid.json"
+}
+
+# The planner's constants for this GPU: calibrate.log is the row. Only run if asked for.
+suite_calibrate() {
+  "$here/tests/bench_planes" --calibrate --commit="$(<"$here/data/commit")" --seconds=0.05 \
+    --json="$out/calibrate.json"
+  echo "figure: $(wc -l <"$out/calibrate.json") cases"
 }

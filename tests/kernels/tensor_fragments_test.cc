@@ -17,9 +17,6 @@
 namespace convolve {
 namespace {
 
-constexpr int kColumnBytes = 16;
-constexpr int kWindowBytes = 32;
-
 struct Layout {
   const char* name;
   std::vector<std::pair<int, int>> components;  ///< Offset and step.
@@ -101,6 +98,62 @@ TEST_P(TensorFragments, MultiplyToTheConvolution) {
           ASSERT_EQ(sum, wanted) << width << " " << anchor << " " << digits << " byte " << dx;
         }
       }
+}
+
+TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
+  const PlaneFormat plane = plane_of(GetParam());
+  const BytePhases phases = byte_phases(plane).value();
+  std::mt19937 random(6);
+  int served = 0;
+  for (const int width : {1, 2, 3, 4, 5, 7})
+    for (const int anchor : {0, width / 2, width - 1})
+      for (const int height : {1, 3, 5, 6, 9})
+        for (const int digits : {1, 2}) {
+          Mask mask;
+          mask.width = width;
+          mask.height = height;
+          mask.anchor_x = anchor;
+          const PairWindow window = pair_window(plane, phases, mask);
+          if (window.steps == 0) continue;
+          ++served;
+          DigitWeights weights;
+          weights.digits = digits;
+          const int most = digits == 1 ? 127 : 32639;
+          for (int i = 0; i < width * height; ++i)
+            weights.values.push_back(
+                std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const std::vector<std::uint32_t> words = pair_fragments(plane, phases, mask, weights);
+          ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * window.steps));
+          // A byte far from the row's ends, on a boundary that every period of it knows.
+          constexpr int kPair = 48;
+          std::vector<std::uint8_t> rows[16];
+          for (std::vector<std::uint8_t>& row : rows)
+            for (int i = 0; i < 2 * kPair; ++i)
+              row.push_back(static_cast<std::uint8_t>(random()));
+
+          for (int m = 0; m < 16; ++m) {
+            const int dy = m % 8, dx = m / 8;
+            std::int64_t sum = 0;
+            const std::uint32_t* fragment = words.data();
+            for (int digit = 0; digit < digits; ++digit) {
+              sum *= 256;
+              for (int group = 0; group < window.steps; ++group, fragment += 128)
+                for (int k = 0; k < 32; ++k)
+                  sum += std::int64_t{element_a(fragment, m, k)} *
+                         rows[4 * group + k / 4 % 4][static_cast<std::size_t>(
+                             kPair - 4 + window.shift + k % 4 + 4 * (k / 16))];
+            }
+            std::int64_t wanted = 0;
+            const int step = plane.components[phases.component[dx % phases.period]].step;
+            for (int y = 0; y < height; ++y)
+              for (int x = 0; x < width; ++x)
+                wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
+                          rows[dy + y][static_cast<std::size_t>(kPair + dx + (x - anchor) * step)];
+            ASSERT_EQ(sum, wanted)
+                << width << "x" << height << " " << anchor << " " << digits << " output " << m;
+          }
+        }
+  EXPECT_GE(served, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, TensorFragments,

@@ -59,8 +59,8 @@ CORE = [
           "static_cast<int>(std::nearbyint(bias * component.range))",
           "static_cast<int>(bias * component.range)"),
     Fault("black-level-not-added-back", "kernels/core/arithmetic.cc",
-          "const int base = component.black + bias_code(component, bias);",
-          "const int base = bias_code(component, bias);"),
+          "const int base = component.black + bias_code(component, bias);\n  const int max_code",
+          "const int base = bias_code(component, bias);\n  const int max_code"),
     Fault("scale-ignored", "kernels/core/arithmetic.cc", "ratio_of(scale)", "ratio_of(1.0)"),
     Fault("even-divisor-multiplied", "kernels/core/arithmetic.cc",
           "const bool odd = gain.den % 2 != 0;", "const bool odd = gain.den > 0;"),
@@ -94,6 +94,20 @@ CORE = [
           "  const Point across = {turn.y / 2, turn.x / 2};",
           "const Point along = {turn.x * length / 2, turn.y * length / 2};\n"
           "  const Point across = {-turn.y / 2, turn.x / 2};"),
+
+    # Plans: what kernels cost, and which is taken.
+    Fault("dearest-kernel", "kernels/core/planner.cc",
+          "plan.value().predicted_us < best->predicted_us",
+          "plan.value().predicted_us > best->predicted_us"),
+    Fault("lone-tile-costs-nothing", "kernels/core/cost.cc", "most = std::max(most, sum);",
+          "most = sum;"),
+    Fault("work-at-the-rate-of-the-h100", "kernels/core/cost_table.cc",
+          "terms[kCostWork] *= device * work;", "terms[kCostWork] *= device;"),
+    Fault("tile-without-halo-rows", "kernels/core/cost.cc",
+          "const double rows = plan.tile_height + mask.height - 1;",
+          "const double rows = plan.tile_height;"),
+    Fault("running-sums-at-the-cost-of-taps", "kernels/core/cost.cc",
+          "1.0 * mask.width + mask.height};\n  }", "taps};\n  }"),
 
     # Texts and files.
     Fault("swapped-axes-of-a-size", "kernels/core/mask_list.cc",

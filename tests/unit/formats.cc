@@ -100,7 +100,6 @@ DeviceCapabilities h100() {
   device.name = "H100";
   device.compute_capability = 90;
   device.shared_bytes = 227 * 1024;
-  device.processors = 132;
   return device;
 }
 

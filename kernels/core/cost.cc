@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/cost.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "kernels/core/arithmetic.h"
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/tensor_mapping.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+constexpr const char* kClassNames[kCostClassCount] = {
+    "basic",
+    "constant",
+    "tiled-input",
+    "tiled-output",
+    "cached-halo",
+    "coarsened float32",
+    "coarsened int32",
+    "coarsened float64",
+    "coarsened wide",
+    "separable float32",
+    "separable int32",
+    "separable float64",
+    "separable two-pass",
+    "separable wide",
+    "tensor, marching",
+    "tensor, any mask",
+    "tensor, pairs",
+    "tensor, tiles",
+    "box",
+};
+
+/// Threads of a block of the book's kernels, each with one cell: 32 x 32.
+constexpr int kBookBlock = 32;
+/// Weights that kernel constant reads at full speed: 81 do, 225 do not (RESULTS.md).
+constexpr double kConstantCacheTaps = 100;
+/// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
+constexpr double kConstantMiss = 5;
+
+double tiles(int cells, int tile) {
+  return (cells + tile - 1) / tile;
+}
+
+/// Samples of a plane of width x height in whole tiles, in millions.
+double tiled_samples(int width, int height, int tile_width, int tile_height) {
+  return tiles(width, tile_width) * tiles(height, tile_height) * tile_width * tile_height /
+         kMillion;
+}
+
+/// What one launch does to the components of a group.
+struct GroupWork {
+  double samples = 0;           ///< Millions, in whole tiles, of one component.
+  double work = 0;              ///< For a sample.
+  double copied_megabytes = 0;  ///< Through device memory beside the picture itself.
+};
+
+/// Multiply-adds a sample of the fused passes: rows of the halo are summed, too.
+double fused_work(const Plan& plan, const Mask& mask) {
+  const double rows = plan.tile_height + mask.height - 1;
+  return rows / plan.tile_height * mask.width + mask.height;
+}
+
+GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  const auto in_tiles = [&](int width, int height) {
+    return tiled_samples(group.width, group.height, width, height);
+  };
+  const double taps = static_cast<double>(mask.taps());
+  switch (plan.kernel) {
+    case KernelKind::kCoarsened:
+      return {in_tiles(kCoarsenedTileWidth, kCoarsenedTileHeight), taps};
+    case KernelKind::kSeparable: {
+      if (plan.passes() == Passes::kDirect) return {in_tiles(kBookBlock, 1), taps};
+      if (plan.fused) return {in_tiles(plan.tile_width, plan.tile_height), fused_work(plan, mask)};
+      // Sums go out and come back.
+      const double sums = 2.0 * group.width * group.height * group.count *
+                          static_cast<double>(weight_bytes(plan.accumulator)) / kMillion;
+      return {in_tiles(kBookBlock, 1), 1.0 * mask.width + mask.height, sums};
+    }
+    case KernelKind::kTiledInput:
+      // All threads of a block pass the time, few of them compute.
+      return {tiles(group.width, plan.tile_width) * tiles(group.height, plan.tile_height) *
+                  kBookBlock * kBookBlock / kMillion,
+              taps};
+    case KernelKind::kConstant:
+      return {in_tiles(kBookBlock, kBookBlock),
+              taps + (kConstantMiss - 1) * std::max(0.0, taps - kConstantCacheTaps)};
+    case KernelKind::kAuto:
+    case KernelKind::kBasic:
+    case KernelKind::kTiledOutput:
+    case KernelKind::kCachedHalo:
+    case KernelKind::kTensor:
+      break;
+    case KernelKind::kBox:
+      // A sample costs the same under any mask, but tiles have rows above and columns beside them.
+      // Cut to the picture: none of it lies beyond the edge.
+      return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
+  }
+  return {in_tiles(kBookBlock, kBookBlock), taps};
+}
+
+/// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
+/// if it were 1.
+bool codes_in_double(const Plan& plan, const Component& component, const Mask& mask) {
+  return plan.accumulator == Accumulator::kFloat32 &&
+         !make_epilogue(component, mask, 1, 0, plan.rational, plan.accumulator).in_float;
+}
+
+LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const ComponentGroup& group,
+                        const Mask& mask) {
+  const PlaneFormat& plane = format.planes[group.plane];
+  const GroupWork each = group_work(plan, group, mask);
+  double filtered = 0, in_double = 0;
+  for (int i = 0; i < group.count; ++i) {
+    const Component& component = plane.components[group.component[i]];
+    if (!component.filtered) continue;
+    ++filtered;
+    in_double += codes_in_double(plan, component, mask);
+  }
+  const bool spread = group.step > plane.sample_bytes;
+  CostTerms common{};
+  common[kCostLaunch] = 1;
+  common[kCostMegabytes] =
+      2.0 * group.width * group.height * group.count * plane.sample_bytes / kMillion +
+      each.copied_megabytes;
+  CostTerms lone = common;
+  lone[kCostLoneTile] = 1;
+  lone[kCostLoneWork] = each.work;
+  lone[kCostLoneSpread] = spread;
+  lone[kCostLoneDouble] = in_double > 0;
+  CostTerms full = common;
+  full[kCostSamples] = filtered * each.samples;
+  full[kCostWork] = filtered * each.samples * each.work;
+  full[kCostSpread] = spread ? group.count * each.samples : 0;
+  full[kCostDouble] = in_double * each.samples;
+  return {{lone, full}};
+}
+
+/// Columns that look across the picture's edge are the slow ones, and more windows make more of
+/// them: 0.53 us a product with five windows, 0.39 with two (H100).
+double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  if (plan.mapping != TensorMapping::kStay) return 0;
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  const int windows = phases ? tensor_window(plane, *phases, mask).segments : 0;
+  return std::max(0, windows - 2) * mask.height * plan.digits;
+}
+
+/// True if tensor makes codes of this plane in double, as a sum may not fit a float.
+bool tensor_in_double(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  constexpr double kFloatHolds = 16777216;
+  return plan.rational && mask.integer_magnitude * plane.components[0].max_code() >= kFloatHolds;
+}
+
+/// All planes at once. Blocks start plane by plane, so the tiles of one wait for those before it.
+LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  constexpr int kRows = 8;  // Of a warp's tile.
+  LaunchWork launch;
+  CostTerms full{};
+  full[kCostLaunch] = 1;
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p]))
+      full[kCostMegabytes] += 2.0 * format.planes[p].row_bytes * format.planes[p].rows / kMillion;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const double products = tensor_products(plan.mapping, plane, mask, plan.digits);
+    const bool spread = plane.component_count > 1;
+    const double bytes = tiled_samples(plane.row_bytes, plane.rows, kTensorTileBytes, kRows);
+    CostTerms last = full;
+    last[kCostLoneTile] = 1;
+    last[kCostLoneWork] = products;
+    last[kCostLoneSpread] = edge_products(plan, plane, mask);
+    const bool in_double = tensor_in_double(plan, plane, mask);
+    last[kCostLoneDouble] = in_double;
+    launch.regimes.push_back(last);
+    full[kCostSamples] += bytes;
+    full[kCostWork] += bytes * products;
+    full[kCostSpread] += spread ? bytes : 0;
+    full[kCostDouble] += in_double ? bytes : 0;
+  }
+  launch.regimes.push_back(full);
+  return launch;
+}
+
+CostClass by_accumulator(CostClass float32, Accumulator accumulator) {
+  return static_cast<CostClass>(static_cast<int>(float32) + static_cast<int>(accumulator));
+}
+
+}  // namespace
+
+const char* cost_class_name(CostClass cost_class) {
+  return kClassNames[static_cast<std::size_t>(cost_class)];
+}
+
+CostClass cost_class(const Plan& plan) {
+  switch (plan.kernel) {
+    case KernelKind::kAuto:
+    case KernelKind::kBasic:
+      return CostClass::kBasic;
+    case KernelKind::kConstant:
+      return CostClass::kConstant;
+    case KernelKind::kTiledInput:
+      return CostClass::kTiledInput;
+    case KernelKind::kTiledOutput:
+      return CostClass::kTiledOutput;
+    case KernelKind::kCachedHalo:
+      return CostClass::kCachedHalo;
+    case KernelKind::kCoarsened:
+      return by_accumulator(CostClass::kCoarsenedFloat32, plan.accumulator);
+    case KernelKind::kSeparable:
+      if (plan.passes() == Passes::kDirect) return CostClass::kSeparableWide;
+      if (!plan.fused) return CostClass::kSeparableTwoPass;
+      return by_accumulator(CostClass::kSeparableFloat32, plan.accumulator);
+    case KernelKind::kTensor:
+      return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
+                                    static_cast<int>(plan.mapping));
+    case KernelKind::kBox:
+      return CostClass::kBox;
+  }
+  return CostClass::kBasic;
+}
+
+std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  if (plan.kernel == KernelKind::kTensor) return {tensor_launch(plan, format, mask)};
+  std::vector<LaunchWork> launches;
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format, groups, plan.weighted.has_value());
+  for (int g = 0; g < count; ++g)
+    if (groups[g].any_filtered && !groups[g].weighted)
+      launches.push_back(group_launch(plan, format, groups[g], mask));
+  return launches;
+}
+
+double launch_microseconds(const CostTerms& constants, const LaunchWork& launch) {
+  double most = 0;
+  for (const CostTerms& regime : launch.regimes) {
+    double sum = 0;
+    for (std::size_t t = 0; t < regime.size(); ++t)
+      sum += constants[t] * regime[t];
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+double predicted_microseconds(const CostConstants& constants, const Plan& plan,
+                              const FrameFormat& format, const Mask& mask) {
+  const CostTerms& terms = constants.of(cost_class(plan));
+  double sum = 0;
+  for (const LaunchWork& launch : work_of(plan, format, mask))
+    sum += launch_microseconds(terms, launch);
+  return sum;
+}
+
+}  // namespace convolve

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The constants of cost.h for each compute capability: one row measured, others derived from it.
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/core/cost.h"
+
+namespace convolve {
+namespace {
+
+/// Measured. `bench_planes --calibrate` prints such a row for the GPU that it runs on.
+CostConstants h100() {
+  // NVIDIA H100 80GB HBM3, driver 580.159.04: `bench_planes --calibrate` with rational, positive
+  // and rank-1 masks at commit 9df2cb7, 696 cases, nearly all within 30 %. The book's kernels and
+  // tensor's any mask are fitted to the times behind the tables of RESULTS.md at commit 8790e3c.
+  // Guessed, as too few cases reach them: separable float64 (float32 with the work of coarsened
+  // float64) and separable two-pass (its reads ask for the border: twice the fused work).
+  return {
+      90,
+      "H100 SXM",
+      false,
+      {132, 1980, 3352, 128, 64, 64, 2730},
+      {{
+          // launch, MB; lone tile, work, spread, double; samples, work, spread, double
+          {{5.94, 3.566, 0, 0, 0, 0, 0, 0.6023, 0, 0}},        // basic
+          {{0.5455, 3.508, 0, 1.567, 0, 0, 0, 0.6437, 0, 0}},  // constant
+          {{0, 0, 15.59, 0.957, 0, 0, 11.63, 0.05891, 0, 0}},  // tiled-input
+          {{0, 6.645, 2.739, 0.5314, 0, 0, 0, 0.2497, 0, 0}},  // tiled-output
+          {{0, 0, 46.05, 2.935, 0, 0, 21.96, 1.388, 0, 0}},    // cached-halo
+          {{4.478, 0.5584, 0.5673, 0.03217, 4.894, 7.281, 0, 0.04372, 2.681, 4.178}},
+          {{7.917, 0.2605, 0.9508, 0.0446, 4.263, 0, 0.8357, 0.06321, 25.91, 0}},  // int32
+          {{10.39, 0, 4.233, 0.1005, 3.474, 0, 5.105, 0.122, 27.33, 0}},           // float64
+          {{0, 1.671, 15.28, 2.595, 0, 0, 18.08, 5.832, 0, 0}},                    // wide
+          {{5.569, 0.4188, 2.898, 0.06244, 0.2351, 1.902, 3.453, 0.1017, 0.6475, 0.9042}},
+          {{8.321, 0.3189, 1.534, 0.06719, 0, 0, 3.927, 0.09676, 0, 0}},            // int32
+          {{7.828, 0.291, 2.181, 0.1488, 0, 0, 3.563, 0.2625, 0.2158, 0}},          // float64
+          {{7.828, 0.291, 2.181, 0.1077, 0, 0.9339, 3.563, 0.181, 0.2158, 1.027}},  // two-pass
+          {{2.655, 0.4914, 0, 0.2482, 0, 0, 4.084, 1.602, 0, 0}},                   // wide
+          {{4.232, 0.23, 2.198, 0.06385, 0, 0, 0, 0.0829, 0.367, 0}},   // tensor, marching
+          {{7.115, 0.2633, 0, 0.3927, 0.2308, 0, 0, 0.08524, 0, 0}},    // tensor, any mask
+          {{3.029, 0, 0, 0.02651, 0, 0, 0.5984, 0.06793, 0.03613, 0}},  // tensor, pairs
+          {{6.277, 0.4142, 0.7613, 0.186, 0, 1.392, 0.02917, 0.06666, 0, 0.138}},
+          // Guessed until somebody calibrates: 37 us and 0.02 for each row and column of the mask
+          // at GRAY8 4K, by hand, for 55.7 us at 3x3, 36.9 at 15x15, 38.3 at 31x31, 39.2 at 63x63,
+          // 40.6 at 127x127 and 39.9 at 255x255 with the tiles before those of box_tile.cc; a lone
+          // tile as the model there has it; samples that lie apart three times as long.
+          {{8, 0, 2.3, 0.01, 0, 0, 3.496, 0.002411, 6.992, 0}},  // box
+      }},
+  };
+}
+
+/// From published figures of a GPU of that compute capability: nobody here has measured one.
+CostConstants derived(int compute_capability, const char* gpu, const GpuFigures& figures) {
+  CostConstants row = scaled(h100(), figures);
+  row.compute_capability = compute_capability;
+  row.gpu = gpu;
+  row.derived = true;
+  return row;
+}
+
+/// The rate that a class's work goes at.
+int GpuFigures::*work_rate(CostClass cost_class) {
+  switch (cost_class) {
+    case CostClass::kBasic:
+    case CostClass::kConstant:
+    case CostClass::kTiledInput:
+    case CostClass::kTiledOutput:
+    case CostClass::kCachedHalo:
+    case CostClass::kCoarsenedFloat32:
+    case CostClass::kSeparableFloat32:
+    case CostClass::kSeparableTwoPass:
+      return &GpuFigures::float32;
+    case CostClass::kCoarsenedInt32:
+    case CostClass::kCoarsenedWide:
+    case CostClass::kSeparableInt32:
+    case CostClass::kSeparableWide:
+      return &GpuFigures::int32;
+    case CostClass::kCoarsenedFloat64:
+    case CostClass::kSeparableFloat64:
+      return &GpuFigures::float64;
+    case CostClass::kTensorMarch:
+    case CostClass::kTensorStay:
+    case CostClass::kTensorPairs:
+    case CostClass::kTensorTiles:
+      return &GpuFigures::int8;
+    case CostClass::kBox:
+      return &GpuFigures::int32;
+  }
+  return &GpuFigures::float32;
+}
+
+double ratio(int from, int to) {
+  return static_cast<double>(from) / to;
+}
+
+}  // namespace
+
+CostConstants scaled(const CostConstants& row, const GpuFigures& figures) {
+  const GpuFigures& from = row.figures;
+  const double clock = ratio(from.clock_mhz, figures.clock_mhz);
+  const double device = clock * ratio(from.processors, figures.processors);
+  const double bytes = ratio(from.gigabytes_a_second, figures.gigabytes_a_second);
+  const double in_double = ratio(from.float64, figures.float64);
+  CostConstants result = row;
+  result.figures = figures;
+  for (int c = 0; c < kCostClassCount; ++c) {
+    int GpuFigures::*const rate = work_rate(static_cast<CostClass>(c));
+    const double work = ratio(from.*rate, figures.*rate);
+    CostTerms& terms = result.terms[static_cast<std::size_t>(c)];
+    terms[kCostMegabytes] *= bytes;
+    terms[kCostLoneTile] *= clock;
+    terms[kCostLoneWork] *= clock * work;
+    terms[kCostLoneSpread] *= clock;
+    terms[kCostLoneDouble] *= clock * in_double;
+    terms[kCostSamples] *= device;
+    terms[kCostWork] *= device * work;
+    terms[kCostSpread] *= device;
+    terms[kCostDouble] *= device * in_double;
+  }
+  return result;
+}
+
+// Figures: NVIDIA's data sheets and architecture papers; rates: CUDA C++ Programming Guide,
+// arithmetic throughput. int8 is the dense INT8 rate of the data sheet, but for compute capability
+// 9.0, where mma.sync was measured at a product in 6 clocks of a tensor core, and 10.0, whose rate
+// for mma.sync is not published and is taken to be the same.
+const std::vector<CostConstants>& cost_table() {
+  static const std::vector<CostConstants> rows = {
+      derived(75, "T4", {40, 1590, 320, 64, 64, 2, 1024}),
+      derived(80, "A100 SXM", {108, 1410, 2039, 64, 64, 32, 2048}),
+      derived(86, "GeForce RTX 3090", {82, 1695, 936, 128, 64, 2, 1024}),
+      derived(89, "GeForce RTX 4090", {128, 2520, 1008, 128, 64, 2, 1024}),
+      h100(),
+      derived(100, "B200", {148, 1965, 8000, 128, 64, 64, 2730}),
+      derived(120, "GeForce RTX 5090", {170, 2407, 1792, 128, 64, 2, 1024}),
+  };
+  return rows;
+}
+
+CostConstants cost_constants(const DeviceCapabilities& device) {
+  const std::vector<CostConstants>& rows = cost_table();
+  const auto newer =
+      std::find_if(rows.begin() + 1, rows.end(), [&device](const CostConstants& row) {
+        return row.compute_capability > device.compute_capability;
+      });
+  const CostConstants& row = *(newer - 1);
+  GpuFigures figures = row.figures;
+  if (device.processors > 0) figures.processors = device.processors;
+  if (device.clock_mhz > 0) figures.clock_mhz = device.clock_mhz;
+  if (device.gigabytes_a_second > 0) figures.gigabytes_a_second = device.gigabytes_a_second;
+  return scaled(row, figures);
+}
+
+}  // namespace convolve

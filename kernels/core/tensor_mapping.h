@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the CUDA kernel tensor maps a convolution to matrix products, and how many these are. Pure,
+// so that the planner can count on it.
+#pragma once
+
+#include "kernels/core/byte_phases.h"
+#include "kernels/core/mask.h"
+#include "kernels/core/tensor_tiles.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+/// What a product of the tensor cores makes, of a mask's row or of some.
+enum class TensorMapping : int {
+  kMarch,  ///< 16 adjacent bytes, from windows of 32 (tensor.cu); warps march down a column, masks
+           ///< have no more than kTensorMarchRows rows and one window.
+  kStay,   ///< The same for any mask.
+  kPairs,  ///< 8 rows x 2 adjacent bytes, for small masks (tensor_pairs.cu).
+  kTiles,  ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
+};
+
+inline constexpr int kColumnBytes = 16;
+inline constexpr int kWindowBytes = 32;
+
+/// Rows of the tallest mask that the warps march through, loading every picture row once.
+inline constexpr int kTensorMarchRows = 17;
+
+/// How far the windows of columns of 16 bytes reach.
+struct TensorWindow {
+  int left = 0;      ///< Bytes before a column, a multiple of 8, so that windows lie on 8 bytes.
+  int segments = 1;  ///< Windows of 32 bytes from there on.
+};
+TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// Rows of the tallest mask that tensor_pairs.cu serves.
+inline constexpr int kPairMaskRows = 9;
+
+/// Groups of four picture rows that it takes for 8 output rows: of masks up to 5 rows, and of
+/// others.
+inline constexpr int kPairSteps[2] = {3, 4};
+
+/// Bytes of a pair's window, and of them before the output, or one less.
+inline constexpr int kPairWindowBytes = 8;
+inline constexpr int kPairLeft = 4;
+
+/// How tensor_pairs.cu sees a picture: groups of four picture rows, of which the outputs at bytes x
+/// and x + 1 of eight rows see 8 bytes each, from x - 4 + shift on.
+struct PairWindow {
+  int steps =
+      0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
+  int shift = 0;  ///< 0 or 1.
+};
+PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// The mapping of a frame whose planes lie on 16 bytes, on a device whose blocks may have
+/// `shared_bytes` of shared memory. Only where kernel tensor serves.
+TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask, std::size_t shared_bytes);
+
+/// Products that 1,024 bytes of `plane` take with it, in groups of eight.
+int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits);
+
+}  // namespace convolve

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/tensor_tiles.h"
+
+#include <algorithm>
+
+namespace convolve {
+namespace {
+
+constexpr int kChunk = 16;
+constexpr int kThreads = 32 * kTensorWarps;
+
+constexpr int round_up(int value, int unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
+  TensorTile tile;
+  tile.rows = kTensorTileRows - 8 + window.group_rows * window.steps;
+  tile.margin = round_up(window.left, kChunk);
+  tile.reach = mask.width - 1 - mask.anchor_x;
+  // A lane starts at its column's window, or 8 or 24 samples behind, and holds 24 from there.
+  const int seen = 24 + (window.group_rows == 2 ? 8 : 24);
+  const int width = tile.margin - window.left + kTensorTileBytes * (several ? 1 : 2) - kChunk +
+                    seen + kTileWindowSamples * (window.segments - 1);
+  tile.chunks = round_up(width, kChunk) / kChunk;
+  tile.pitch = tile.chunks * kChunk;
+  // Lanes that read two rows at once find them in different banks.
+  while (window.group_rows == 2 && tile.pitch % 64 != 32)
+    tile.pitch += kChunk;
+  tile.lines = kThreads / tile.chunks;
+  tile.reciprocal = static_cast<std::uint32_t>((std::uint64_t{1} << 32) /
+                                               static_cast<std::uint64_t>(tile.chunks)) +
+                    1;
+  return tile;
+}
+
+/// Planes of bytes in a tile.
+constexpr int byte_planes(TileKind kind) {
+  return kind < 4 ? kind + 1 : 2 * (kind - 3);
+}
+
+constexpr bool has_kernel(unsigned kinds) {
+  return kinds == 0b1 || kinds == 0b10 || kinds == 0b11 || kinds == 0b100 || kinds == 0b1000 ||
+         kinds == 0b10000 || kinds == 0b100000 || kinds == 0b110000;
+}
+
+}  // namespace
+
+TileWindow tile_window(const Mask& mask) {
+  const int before = mask.anchor_x, after = mask.width - mask.anchor_x;
+  TileWindow best;
+  for (const int group_rows : {2, 1})
+    for (const int shift : {0, 1}) {
+      const int samples = kTileWindowSamples / group_rows;
+      TileWindow window;
+      window.group_rows = group_rows;
+      window.shift = shift;
+      window.left = round_up(before + shift, 8);
+      window.segments = round_up(window.left - shift + after + 1, samples) / samples;
+      window.steps = round_up(mask.height + 7, group_rows) / group_rows;
+      if (group_rows == 2 && window.segments > 1) continue;
+      if (best.steps == 0 || window.steps * window.segments < best.steps * best.segments)
+        best = window;
+    }
+  return best;
+}
+
+std::optional<TileKind> tile_kind(const PlaneFormat& plane) {
+  const Component& first = plane.components[0];
+  const int count = plane.component_count;
+  for (int c = 0; c < count; ++c) {
+    const Component& component = plane.components[c];
+    if (component.step != count * plane.sample_bytes || component.width != first.width ||
+        component.depth != first.depth || component.shift != first.shift)
+      return std::nullopt;
+    if (plane.sample_bytes == 2 && !component.filtered) return std::nullopt;
+  }
+  if (plane.sample_bytes == 1)
+    return first.depth == 8 && count <= 4 ? std::optional(count - 1) : std::nullopt;
+  return count <= 2 ? std::optional(3 + count) : std::nullopt;
+}
+
+std::optional<TensorTiles> tensor_tiles(const FrameFormat& format, const Mask& mask) {
+  TensorTiles tiles;
+  tiles.window = tile_window(mask);
+  for (const bool several : {false, true})
+    tiles.tile[several ? 1 : 0] = make_tile(mask, tiles.window, several);
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::optional<TileKind> kind = tile_kind(plane);
+    if (!kind) return std::nullopt;
+    tiles.kinds |= 1u << *kind;
+    const TensorTile& tile = tiles.tile[plane.component_count == 1 ? 0 : 1];
+    // The kernel reads a group ahead.
+    const int rows = byte_planes(*kind) * tile.rows + tiles.window.group_rows;
+    tiles.bytes = std::max(tiles.bytes, static_cast<std::size_t>(rows * tile.pitch));
+  }
+  if (!has_kernel(tiles.kinds) || tiles.tile[0].lines == 0) return std::nullopt;
+  return tiles;
+}
+
+}  // namespace convolve

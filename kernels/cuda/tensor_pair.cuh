@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Products of 8 rows x 2 adjacent bytes (tensor_fragments.h): from what a lane holds of picture
+// rows to sixteen codes.
+#pragma once
+
+#include "kernels/cuda/tensor_mma.cuh"
+#include "kernels/cuda/tensor_store.cuh"
+
+namespace convolve {
+namespace {
+
+/// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products.
+constexpr int kPairWords = 6;
+
+/// __byte_perm(), where it stands: moved out of loops it would fill registers.
+template <unsigned kSelect>
+__device__ __forceinline__ unsigned permute(unsigned low, unsigned high) {
+  unsigned made;
+  asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(low), "r"(high), "n"(kSelect));
+  return made;
+}
+
+/// `value`, the same in all lanes, in a register: the compiler would load it anew from the
+/// arguments wherever it is used, a hundred times over.
+template <class T>
+__device__ __forceinline__ T in_register(T value) {
+  return __shfl_sync(~0u, value, 0);
+}
+
+/// sum = start + products with a group of picture rows: number i sees the words from byte 2 i +
+/// kShift on. Each product has its words made anew, as it takes them from a pair of registers.
+template <int kShift>
+__device__ __forceinline__ void multiply_pairs(int (&sum)[kRows][4], const uint4& weights,
+                                               const unsigned (&words)[kPairWords],
+                                               const int (&start)[kRows][4]) {
+  constexpr unsigned kEven = 0x3210 + 0x1111 * kShift, kOdd = kEven + 0x2222;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+    const unsigned low = words[i / 2], middle = words[i / 2 + 1], high = words[i / 2 + 2];
+    const uint2 window =
+        i % 2 == 1    ? make_uint2(permute<kOdd>(low, middle), permute<kOdd>(middle, high))
+        : kShift == 0 ? make_uint2(low, middle)
+                      : make_uint2(permute<kEven>(low, middle), permute<kEven>(middle, high));
+    multiply(sum[i], weights, window, start[i]);
+  }
+}
+
+/// Sixteen adjacent codes: those of column t, or with `half` of column t + 4.
+template <Codes kCodes>
+__device__ __forceinline__ uint4 pair_codes(const int (&sum)[kRows][4], int half,
+                                            const Epilogue& general, float scale, float base) {
+  const auto four = [&](int w) {
+    const int sums[4] = {sum[2 * w][half], sum[2 * w + 1][half], sum[2 * w][2 + half],
+                         sum[2 * w + 1][2 + half]};
+    if constexpr (kCodes != Codes::kGeneral) {
+      const float bases[4] = {base, base, base, base};
+      return fast_codes<kCodes>(sums, scale, bases);
+    } else {
+      const Epilogue* const epilogues[4] = {&general, &general, &general, &general};
+      return general_codes(sums, epilogues);
+    }
+  };
+  return make_uint4(four(0), four(1), four(2), four(3));
+}
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The cost model against measured times and by hand.
+#include "kernels/core/cost.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+using unit::cpu;
+using unit::grey;
+using unit::h100;
+using unit::mask_of;
+using unit::nv12;
+using unit::rgba;
+using unit::yuy2;
+
+FrameFormat i420(int width, int height) {
+  FrameFormat format = grey(width, height);
+  format.plane_count = 3;
+  format.planes[1] = grey(width / 2, height / 2).planes[0];
+  format.planes[1].components[0].role = Role::kChroma;
+  format.planes[2] = format.planes[1];
+  return format;
+}
+
+/// 10 bits on top of two bytes, interleaved chroma.
+FrameFormat p010(int width, int height) {
+  FrameFormat format = nv12(width, height);
+  for (int p = 0; p < format.plane_count; ++p) {
+    PlaneFormat& plane = format.planes[p];
+    plane.sample_bytes = 2;
+    plane.row_bytes *= 2;
+    for (int c = 0; c < plane.component_count; ++c) {
+      Component& component = plane.components[c];
+      component.offset *= 2;
+      component.step *= 2;
+      component.depth = 10;
+      component.shift = 6;
+    }
+  }
+  return format;
+}
+
+FrameFormat grey16(int width, int height) {
+  return grey(width, height, 16);
+}
+
+FrameFormat rgba_copied_alpha(int width, int height) {
+  return rgba(width, height);
+}
+
+FrameFormat grey8(int width, int height) {
+  return grey(width, height);
+}
+
+/// Masks as bench_planes has them. No two rows are alike, so that the rank is full.
+std::string square(const std::string& kind, int side) {
+  if (kind == "box") return "box:" + std::to_string(side);
+  std::string text = std::to_string(side) + "x" + std::to_string(side) + ":";
+  for (int y = 0; y < side; ++y)
+    for (int x = 0; x < side; ++x) {
+      const int i = y * side + x;
+      const double fraction = std::fmod(0.618034 * (i + 1) * (i + 3), 1.0);
+      if (kind == "rational")
+        text += " " + std::to_string(static_cast<int>(255 * fraction) - 127);
+      else if (kind == "rank1")
+        text += " " + std::to_string((x % 7 + 1) * (y % 5 + 1));
+      else
+        text += " " + std::to_string(fraction + 1e-7 * std::sqrt(i + 2.0)) + "1234567";
+    }
+  return text + (kind == "positive" ? "" : " / 1024");
+}
+
+Result<Plan> plan_of(const FrameFormat& format, const std::string& mask,
+                     KernelKind kernel = KernelKind::kAuto) {
+  Options options;
+  options.kernel = kernel;
+  return make_plan(format, mask_of(mask), options, h100());
+}
+
+struct Measured {
+  FrameFormat (*format)(int width, int height);
+  int width;
+  int height;
+  const char* kind;
+  int side;
+  const char* kernel;
+  double microseconds;
+};
+
+// NVIDIA H100 80GB HBM3, driver 580.159.04: tests/benchmarks/RESULTS.md, "Whole frames" and, for
+// the kernels of the book, "The book's kernels side by side".
+const Measured kMeasured[] = {
+    {grey8, 3840, 2160, "rational", 3, "tensor", 9.7},
+    {grey8, 3840, 2160, "rational", 9, "tensor", 14.2},
+    {grey8, 3840, 2160, "rational", 15, "tensor", 18.0},
+    {grey8, 3840, 2160, "rational", 31, "tensor", 33.6},
+    {grey8, 3840, 2160, "positive", 5, "tensor", 10.6},
+    {grey8, 3840, 2160, "positive", 31, "tensor", 55.2},
+    {grey8, 1920, 1080, "box", 3, "tensor", 4.7},
+    {grey8, 1920, 1080, "rational", 31, "tensor", 15.8},
+    {nv12, 3840, 2160, "rational", 9, "tensor", 21.1},
+    {nv12, 3840, 2160, "positive", 15, "tensor", 35.1},
+    {nv12, 1920, 1080, "rational", 15, "tensor", 10.5},
+    {nv12, 1920, 1080, "positive", 31, "tensor", 34.1},
+    {i420, 3840, 2160, "rational", 15, "tensor", 25.9},
+    {rgba_copied_alpha, 3840, 2160, "rational", 3, "tensor", 40.6},
+    {rgba_copied_alpha, 3840, 2160, "positive", 9, "tensor", 67.4},
+    {rgba_copied_alpha, 1920, 1080, "rational", 15, "tensor", 19.7},
+    {rgba_copied_alpha, 3840, 2160, "rank1", 31, "tensor", 108.6},
+    {rgba_copied_alpha, 1920, 1080, "positive", 31, "tensor", 56.6},
+    {yuy2, 3840, 2160, "rational", 5, "tensor", 24.9},
+    {yuy2, 1920, 1080, "rank1", 31, "separable", 66.8},
+    {p010, 3840, 2160, "rational", 3, "tensor", 37.3},
+    {p010, 3840, 2160, "rational", 9, "tensor", 42.0},
+    {p010, 3840, 2160, "positive", 15, "tensor", 64.2},
+    {p010, 3840, 2160, "rank1", 31, "tensor", 102.7},
+    {p010, 3840, 2160, "positive", 31, "coarsened", 1531.0},
+    {grey16, 3840, 2160, "positive", 3, "coarsened", 24.2},
+    {grey16, 3840, 2160, "positive", 9, "coarsened", 137.4},
+    {grey16, 3840, 2160, "rational", 15, "tensor", 34.0},
+    {grey16, 1920, 1080, "positive", 31, "coarsened", 274.0},
+    {grey8, 3840, 2160, "rank1", 3, "coarsened", 19.8},
+    {grey8, 3840, 2160, "rank1", 31, "coarsened", 357.5},
+    {grey8, 1920, 1080, "rank1", 9, "coarsened", 13.3},
+    {grey8, 3840, 2160, "rank1", 15, "separable", 69.3},
+    {grey8, 1920, 1080, "rank1", 5, "separable", 18.5},
+    {grey8, 3840, 2160, "rank1", 9, "basic", 493.8},
+    {grey8, 1920, 1080, "rank1", 31, "constant", 7155.7},
+    {grey8, 3840, 2160, "rank1", 7, "tiled-input", 232.4},
+    {grey8, 3840, 2160, "rank1", 15, "tiled-output", 577.1},
+    {grey8, 1920, 1080, "rank1", 5, "cached-halo", 123.5},
+};
+
+KernelKind kernel_named(const std::string& nick) {
+  return std::find_if(std::begin(kKernels), std::end(kKernels),
+                      [&nick](const KernelInfo& info) { return info.nick == nick; })
+      ->kind;
+}
+
+TEST(Cost, PredictsWhatWasMeasuredWithin30Percent) {
+  for (const Measured& cell : kMeasured) {
+    const Result<Plan> plan = plan_of(cell.format(cell.width, cell.height),
+                                      square(cell.kind, cell.side), kernel_named(cell.kernel));
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_NEAR(plan.value().predicted_us / cell.microseconds, 1, 0.3)
+        << cell.kernel << " " << cell.kind << " " << cell.side << " at " << cell.width << ": "
+        << plan.value().predicted_us << " for " << cell.microseconds;
+  }
+}
+
+// The cells of "Whole frames" are those of kernel=auto.
+TEST(Cost, ChoosesTheKernelsThatWereMeasuredToWin) {
+  for (const Measured& cell : kMeasured) {
+    const std::string kind = cell.kind;
+    if (cell.format == grey8 && kind == "rank1") continue;
+    const Result<Plan> plan =
+        plan_of(cell.format(cell.width, cell.height), square(kind, cell.side));
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(kernel_info(plan.value().kernel).nick, std::string(cell.kernel))
+        << kind << " " << cell.side << " at " << cell.width;
+  }
+}
+
+/// The kernels of kernel=auto and their order by prediction: "tensor coarsened".
+std::string order_of(const FrameFormat& format, const std::string& mask) {
+  std::vector<std::pair<double, std::string>> kernels;
+  for (const KernelKind kernel : kChosenOnCuda)
+    if (const Result<Plan> plan = plan_of(format, mask, kernel); plan.ok())
+      kernels.emplace_back(plan.value().predicted_us, kernel_info(kernel).nick);
+  std::sort(kernels.begin(), kernels.end());
+  std::string text;
+  for (const auto& kernel : kernels)
+    text += (text.empty() ? "" : " ") + kernel.second;
+  return text;
+}
+
+// Beside the planner's table of choices: who would be next. A change needs a measurement, too.
+TEST(Cost, TableOfOrders) {
+  EXPECT_EQ(order_of(grey8(3840, 2160), "laplacian"), "tensor coarsened");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:5"), "tensor coarsened box separable");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:15"), "tensor box separable coarsened");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "gaussian:9"), "tensor separable coarsened");
+  EXPECT_EQ(order_of(p010(3840, 2160), "box:5"), "tensor coarsened box separable");
+  EXPECT_EQ(order_of(p010(3840, 2160), "box:15"), "tensor box separable coarsened");
+  EXPECT_EQ(order_of(p010(3840, 2160), "laplacian"), "tensor coarsened");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:41"), "box tensor separable coarsened");
+  EXPECT_EQ(order_of(rgba(3840, 2160), "box:63"), "box tensor separable coarsened");
+  // What a lone tile takes decides for small pictures.
+  EXPECT_EQ(order_of(rgba(3840, 2160), "box:21"), "tensor separable box coarsened");
+  EXPECT_EQ(order_of(rgba(640, 480), "box:21"), "tensor separable box coarsened");
+}
+
+TEST(Cost, CountsTensorProducts) {
+  const auto products = [](const FrameFormat& format, int plane, const char* mask, int digits) {
+    return tensor_products(TensorMapping::kStay, format.planes[plane], mask_of(mask), digits);
+  };
+  const FrameFormat luma = grey(640, 480);
+  EXPECT_EQ(products(luma, 0, "identity", 1), 1);
+  EXPECT_EQ(products(luma, 0, "box:3", 1), 3);
+  EXPECT_EQ(products(luma, 0, "box:3", 2), 6);
+  // 16 outputs and the 8 bytes to their left that a window starts with see 17 columns in 32 bytes.
+  EXPECT_EQ(products(luma, 0, "box:17", 1), 17);
+  EXPECT_EQ(products(luma, 0, "box:18", 1), 2 * 18)
+      << "its anchor is 9, so windows start 16 before";
+  EXPECT_EQ(products(luma, 0, "box:31", 3), 3 * 2 * 31);
+  EXPECT_EQ(products(luma, 0, "box:1,31", 1), 31);
+  // Taps lie apart: two bytes in the chroma of NV12, four in RGBA.
+  EXPECT_EQ(products(nv12(640, 480), 1, "box:9", 1), 9);
+  EXPECT_EQ(products(nv12(640, 480), 1, "box:15", 1), 2 * 15);
+  EXPECT_EQ(products(rgba(640, 480), 0, "box:7", 1), 2 * 7);
+}
+
+/// Of the second regime, which is a device full of tiles.
+const CostTerms& full(const LaunchWork& launch) {
+  return launch.regimes.back();
+}
+
+TEST(Cost, CountsWorkLaunchByLaunch) {
+  const FrameFormat format = nv12(256, 64);
+  const Mask mask = mask_of("box:5");
+  const Plan coarsened = plan_of(format, "box:5", KernelKind::kCoarsened).value();
+  const std::vector<LaunchWork> launches = work_of(coarsened, format, mask);
+  ASSERT_EQ(launches.size(), 2u) << "luma, chroma";
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostMegabytes], 2 * 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostSamples], 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostWork], 25 * 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostSpread], 0);
+  EXPECT_DOUBLE_EQ(full(launches[1])[kCostSamples], 2 * 128 * 32 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[1])[kCostSpread], 2 * 128 * 32 / 1e6);
+  EXPECT_DOUBLE_EQ(launches[1].regimes[0][kCostLoneTile], 1);
+  EXPECT_DOUBLE_EQ(launches[1].regimes[0][kCostLoneWork], 25);
+
+  // Rows of the halo are summed, too: 36 of them for a tile of 32.
+  const Plan separable = plan_of(format, "box:5", KernelKind::kSeparable).value();
+  EXPECT_DOUBLE_EQ(work_of(separable, format, mask)[0].regimes[0][kCostLoneWork],
+                   36 / 32.0 * 5 + 5);
+
+  const Plan tensor = plan_of(format, "box:5", KernelKind::kTensor).value();
+  const std::vector<LaunchWork> one = work_of(tensor, format, mask);
+  ASSERT_EQ(one.size(), 1u) << "all planes at once";
+  ASSERT_EQ(one[0].regimes.size(), 3u);
+  EXPECT_DOUBLE_EQ(full(one[0])[kCostMegabytes], 2 * 256 * 96 / 1e6);
+  EXPECT_DOUBLE_EQ(full(one[0])[kCostWork], 5 * 256 * 96 / 1e6);
+
+  // Pictures are taken in whole tiles of 128 x 32.
+  const FrameFormat odd = grey(129, 33);
+  EXPECT_DOUBLE_EQ(full(work_of(coarsened, odd, mask)[0])[kCostSamples], 4 * 128 * 32 / 1e6);
+}
+
+TEST(Cost, RunningSumsHardlyAskForTheSizeOfTheMask) {
+  const FrameFormat format = nv12(256, 64);
+  const Plan box = plan_of(format, "box:9,5", KernelKind::kBox).value();
+  const std::vector<LaunchWork> launches = work_of(box, format, mask_of("box:9,5"));
+  ASSERT_EQ(launches.size(), 2u) << "luma, chroma";
+  EXPECT_DOUBLE_EQ(launches[0].regimes[0][kCostLoneWork], 9 + 5);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostSamples], 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostWork], 14 * 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[1])[kCostSpread], 2 * 128 * 32 / 1e6);
+
+  const auto predicted = [](const FrameFormat& of, const char* mask) {
+    return plan_of(of, mask, KernelKind::kBox).value().predicted_us;
+  };
+  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:15"), 37.6, 0.1);
+  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:127"), 42.1, 0.1);
+  EXPECT_DOUBLE_EQ(predicted(grey16(3840, 2160), "box:15"), predicted(grey8(3840, 2160), "box:15"));
+}
+
+TEST(Cost, PlanesThatAreCopiedCostNothing) {
+  FrameFormat format = nv12(256, 64);
+  for (int c = 0; c < 2; ++c)
+    format.planes[1].components[c].filtered = false;
+  for (const KernelKind kernel : {KernelKind::kCoarsened, KernelKind::kTensor}) {
+    const Plan plan = plan_of(format, "box:5", kernel).value();
+    EXPECT_DOUBLE_EQ(plan.predicted_us,
+                     plan_of(grey(256, 64), "box:5", kernel).value().predicted_us);
+  }
+}
+
+TEST(Cost, TheDearerRegimeDecides) {
+  LaunchWork launch;
+  launch.regimes.resize(2);
+  launch.regimes[0][kCostLoneTile] = 1;
+  launch.regimes[1][kCostSamples] = 2;
+  CostTerms constants{};
+  constants[kCostLoneTile] = 10;
+  constants[kCostSamples] = 3;
+  EXPECT_DOUBLE_EQ(launch_microseconds(constants, launch), 10);
+  constants[kCostSamples] = 6;
+  EXPECT_DOUBLE_EQ(launch_microseconds(constants, launch), 12);
+}
+
+TEST(Cost, OnlyTheMeasuredRowIsNotDerived) {
+  int before = 0;
+  for (const CostConstants& row : cost_table()) {
+    EXPECT_EQ(row.derived, row.compute_capability != 90) << row.gpu;
+    EXPECT_GT(row.compute_capability, before);
+    before = row.compute_capability;
+  }
+}
+
+TEST(Cost, RowsServeTheirNeighbours) {
+  const auto row = [](int compute_capability) {
+    DeviceCapabilities device = h100();
+    device.compute_capability = compute_capability;
+    return cost_constants(device).compute_capability;
+  };
+  EXPECT_EQ(row(90), 90);
+  EXPECT_EQ(row(87), 86);
+  EXPECT_EQ(row(103), 100);
+  EXPECT_EQ(row(121), 120);
+  EXPECT_EQ(row(61), 75) << "the oldest";
+}
+
+// Half the processors take twice as long where tiles fill the device, and as long for a lone tile.
+TEST(Cost, ScalesByWhatIsKnownOfTheDevice) {
+  const CostTerms measured = cost_constants(h100()).of(CostClass::kCoarsenedFloat32);
+  DeviceCapabilities half = h100();
+  half.processors = 66;
+  half.clock_mhz = 1980;
+  half.gigabytes_a_second = 1676;
+  const CostTerms terms = cost_constants(half).of(CostClass::kCoarsenedFloat32);
+  EXPECT_DOUBLE_EQ(terms[kCostLaunch], measured[kCostLaunch]);
+  EXPECT_DOUBLE_EQ(terms[kCostLoneWork], measured[kCostLoneWork]);
+  EXPECT_DOUBLE_EQ(terms[kCostWork], 2 * measured[kCostWork]);
+  EXPECT_DOUBLE_EQ(terms[kCostMegabytes], 2 * measured[kCostMegabytes]);
+  half.clock_mhz = 990;
+  const CostTerms slow = cost_constants(half).of(CostClass::kCoarsenedFloat32);
+  EXPECT_DOUBLE_EQ(slow[kCostLoneWork], 2 * measured[kCostLoneWork]);
+  EXPECT_DOUBLE_EQ(slow[kCostWork], 4 * measured[kCostWork]);
+}
+
+// GeForce cards have 1/64 of the FP64 rate: doubles cost them dearly, floats do not.
+TEST(Cost, WorkIsScaledByItsRate) {
+  DeviceCapabilities ada = h100();
+  ada.compute_capability = 89;
+  const CostConstants geforce = cost_constants(ada), h = cost_constants(h100());
+  const auto ratio = [&](CostClass cost_class, CostTerm term) {
+    return geforce.of(cost_class)[term] / h.of(cost_class)[term];
+  };
+  const double device = 132.0 * 1980 / (128.0 * 2520);
+  EXPECT_NEAR(ratio(CostClass::kCoarsenedFloat32, kCostWork), device, 1e-12);
+  EXPECT_NEAR(ratio(CostClass::kCoarsenedFloat64, kCostWork), 32 * device, 1e-12);
+  EXPECT_NEAR(ratio(CostClass::kCoarsenedFloat32, kCostDouble), 32 * device, 1e-12);
+  EXPECT_NEAR(ratio(CostClass::kTensorStay, kCostWork), 2730 / 1024.0 * device, 1e-12);
+}
+
+TEST(Cost, PlansShowTheirPrediction) {
+  Plan plan = plan_of(grey8(3840, 2160), "box:5").value();
+  const auto shown = [&plan](double us) {
+    plan.predicted_us = us;
+    const std::string text = plan.to_string();
+    const std::size_t at = text.find(", about ");
+    return at == std::string::npos ? "" : text.substr(at + 2, text.find(" (") - at - 2);
+  };
+  EXPECT_GT(plan.predicted_us, 5);
+  EXPECT_EQ(shown(0.2), "about 1 us");
+  EXPECT_EQ(shown(7.4), "about 7 us");
+  EXPECT_EQ(shown(12.4), "about 12 us");
+  EXPECT_EQ(shown(99.8), "about 100 us");
+  EXPECT_EQ(shown(26927), "about 27000 us");
+  EXPECT_EQ(shown(0), "");
+}
+
+TEST(Cost, NobodyPredictsTheCpuOrWeightedColour) {
+  for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {
+    Options options;
+    options.kernel = kernel;
+    EXPECT_EQ(make_plan(grey(640, 480), mask_of("box:5"), options, cpu()).value().predicted_us, 0);
+  }
+  Options premultiplied;
+  premultiplied.alpha_mode = AlphaMode::kPremultiplied;
+  const Result<Plan> weighted =
+      make_plan(rgba(640, 480, true), mask_of("box:5"), premultiplied, h100());
+  ASSERT_TRUE(weighted.ok());
+  EXPECT_EQ(weighted.value().predicted_us, 0);
+}
+
+}  // namespace
+}  // namespace convolve

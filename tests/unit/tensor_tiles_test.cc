@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What tiles of kernel tensor are for which frames and masks.
+#include "kernels/core/tensor_tiles.h"
+
+#include <gtest/gtest.h>
+
+namespace convolve {
+namespace {
+
+PlaneFormat plane_of(int components, int sample_bytes, int depth) {
+  PlaneFormat plane;
+  plane.sample_bytes = sample_bytes;
+  plane.rows = 48;
+  plane.component_count = components;
+  plane.row_bytes = 64 * components * sample_bytes;
+  for (int c = 0; c < components; ++c) {
+    Component& component = plane.components[c];
+    component.offset = c * sample_bytes;
+    component.step = components * sample_bytes;
+    component.width = 64;
+    component.height = 48;
+    component.depth = depth;
+  }
+  return plane;
+}
+
+FrameFormat frame_of(std::initializer_list<PlaneFormat> planes) {
+  FrameFormat format;
+  for (const PlaneFormat& plane : planes)
+    format.planes[format.plane_count++] = plane;
+  return format;
+}
+
+Mask mask_of(int width, int height, int anchor_x) {
+  Mask mask;
+  mask.width = width;
+  mask.height = height;
+  mask.anchor_x = anchor_x;
+  return mask;
+}
+
+TEST(TensorTiles, KindsOfPlanes) {
+  EXPECT_EQ(tile_kind(plane_of(1, 1, 8)), 0);
+  EXPECT_EQ(tile_kind(plane_of(4, 1, 8)), 3);
+  EXPECT_EQ(tile_kind(plane_of(1, 2, 10)), 4);
+  EXPECT_EQ(tile_kind(plane_of(2, 2, 16)), 5);
+  EXPECT_FALSE(tile_kind(plane_of(4, 2, 16))) << "no kernel for four components of two bytes";
+  EXPECT_FALSE(tile_kind(plane_of(1, 1, 5))) << "a byte that is not full";
+  PlaneFormat apart = plane_of(2, 1, 8);
+  apart.components[1].step = 4;
+  EXPECT_FALSE(tile_kind(apart)) << "packed 4:2:2";
+  PlaneFormat copied = plane_of(2, 2, 16);
+  copied.components[1].filtered = false;
+  EXPECT_FALSE(tile_kind(copied));
+}
+
+TEST(TensorTiles, FramesThatOneLaunchServes) {
+  const Mask mask = mask_of(15, 15, 7);
+  const PlaneFormat grey = plane_of(1, 1, 8), uv = plane_of(2, 1, 8), rgb = plane_of(3, 1, 8);
+  EXPECT_TRUE(tensor_tiles(frame_of({grey, uv}), mask));
+  EXPECT_TRUE(tensor_tiles(frame_of({plane_of(1, 2, 10), plane_of(2, 2, 10)}), mask));
+  EXPECT_FALSE(tensor_tiles(frame_of({grey, rgb}), mask));
+  EXPECT_FALSE(tensor_tiles(frame_of({grey, plane_of(1, 2, 10)}), mask));
+  EXPECT_GT(tensor_tiles(frame_of({plane_of(1, 2, 16)}), mask)->bytes,
+            tensor_tiles(frame_of({grey}), mask)->bytes);
+}
+
+// Whatever a mask's width and anchor, its taps lie within the windows of both outputs of a pair,
+// and a tile is as wide as what lanes load.
+TEST(TensorTiles, WindowsCoverTheMask) {
+  for (int width = 1; width <= 255; ++width)
+    for (const int anchor : {0, 1, width / 2, width - 1}) {
+      if (anchor >= width) continue;
+      const Mask mask = mask_of(width, 9, anchor);
+      const TileWindow window = tile_window(mask);
+      const int samples = kTileWindowSamples / window.group_rows;
+      const int first = window.left - window.shift - anchor;
+      ASSERT_GE(first, 0) << width << " " << anchor;
+      ASSERT_LE(first + 1 + width, samples * window.segments) << width << " " << anchor;
+      ASSERT_EQ(window.steps, (9 + 7 + window.group_rows - 1) / window.group_rows);
+      const TensorTile tile = tensor_tiles(frame_of({plane_of(1, 1, 8)}), mask).value().tile[0];
+      const int last_lane = tile.margin - window.left + 256 - 16 +
+                            (window.group_rows == 2 ? 8 : 24) +
+                            kTileWindowSamples * (window.segments - 1);
+      ASSERT_LE(last_lane + 24, tile.pitch) << width << " " << anchor;
+      ASSERT_GE(tile.rows, kTensorTileRows + mask.height - 1);
+    }
+}
+
+TEST(TensorTiles, NarrowMasksTakeTwoRowsAtOnce) {
+  EXPECT_EQ(tile_window(mask_of(15, 15, 7)).group_rows, 2);
+  EXPECT_EQ(tile_window(mask_of(15, 15, 7)).steps, 11);
+  EXPECT_EQ(tile_window(mask_of(31, 31, 15)).group_rows, 1);
+  EXPECT_EQ(tile_window(mask_of(31, 31, 15)).segments, 1);
+  EXPECT_EQ(tile_window(mask_of(63, 63, 31)).segments, 2);
+}
+
+}  // namespace
+}  // namespace convolve
