@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/core/box.h"
 #include "kernels/core/int128.h"
 
 namespace convolve {
@@ -283,6 +284,26 @@ Epilogue make_epilogue(const Component& component, const Mask& mask, double scal
   const double largest = numerator * std::max(1.0, mask.integer_magnitude * max_code) +
                          divisor * (std::abs(base) + max_code + 2.0);
   e.in_float = accumulator == Accumulator::kFloat32 && largest < kTwo24;
+  return e;
+}
+
+Epilogue make_box_epilogue(const Component& component, const Mask& mask, double scale, double bias,
+                           bool rational) {
+  const BoxWeight weight = box_weight(mask).value_or(BoxWeight{});
+  const int max_code = component.max_code();
+  const bool float_sums = static_cast<double>(mask.taps()) * max_code < kTwo24;
+  if (rational)
+    return make_epilogue(component, mask, weight.integer < 0 ? -scale : scale, bias, true,
+                         float_sums ? Accumulator::kFloat32 : Accumulator::kFloat64);
+  const int base = component.black + bias_code(component, bias);
+  const double unit = scale * weight.real;
+  Epilogue e;
+  e.max_code = max_code;
+  e.wide = linear<double>(unit, base);
+  // Beyond, it might be infinite in float, and 0 times that is no number.
+  e.in_float = float_sums && std::fabs(unit) < 1e30 &&
+               epilogue_error(max_code, kFloatUlp) <= allowed_error(mask, scale, component.depth);
+  if (e.in_float) e.narrow = linear<float>(unit, base);
   return e;
 }
 

@@ -33,6 +33,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, any mask",
     "tensor, pairs",
     "tensor, tiles",
+    "box",
 };
 
 /// Threads of a block of the book's kernels, each with one cell: 32 x 32.
@@ -95,6 +96,10 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kCachedHalo:
     case KernelKind::kTensor:
       break;
+    case KernelKind::kBox:
+      // A sample costs the same under any mask, but tiles have rows above and columns beside them.
+      // Cut to the picture: none of it lies beyond the edge.
+      return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
   }
   return {in_tiles(kBookBlock, kBookBlock), taps};
 }
@@ -214,6 +219,8 @@ CostClass cost_class(const Plan& plan) {
     case KernelKind::kTensor:
       return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
                                     static_cast<int>(plan.mapping));
+    case KernelKind::kBox:
+      return CostClass::kBox;
   }
   return CostClass::kBasic;
 }

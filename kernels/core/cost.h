@@ -57,8 +57,9 @@ enum class CostClass : int {
   kTensorStay,
   kTensorPairs,
   kTensorTiles,
+  kBox,
 };
-inline constexpr int kCostClassCount = 18;
+inline constexpr int kCostClassCount = 19;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 
@@ -106,7 +107,7 @@ struct LaunchWork {
 };
 
 /// What `plan` does to a frame, launch by launch. Units of work for a sample are multiply-adds;
-/// for tensor they are tensor_products().
+/// for tensor they are tensor_products(), for box the sides of the mask, W + H.
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask);
 
 double launch_microseconds(const CostTerms& constants, const LaunchWork& launch);

@@ -31,6 +31,9 @@ const KernelInfo kKernels[kKernelCount] = {
      "Weights as 8-bit digits on the INT8 tensor cores, exactly: compute capability "
      "7.5 and up (cuda)",
      true, false},
+    {KernelKind::kBox, "box",
+     "Masks of equal weights by running sums, at nearly one cost for all sizes (cuda, cpu)", true,
+     true},
 };
 
 const KernelInfo& kernel_info(KernelKind kind) {
@@ -47,6 +50,8 @@ const char* storage_name(MaskStorage storage) {
       return "constant-memory";
     case MaskStorage::kGlobalMemory:
       return "global-memory";
+    case MaskStorage::kParameter:
+      return "parameter";
   }
   return "?";
 }

@@ -31,6 +31,7 @@ enum class KernelKind : int {
   kCoarsened,
   kSeparable,
   kTensor,
+  kBox,
 };
 
 struct KernelInfo {
@@ -42,12 +43,17 @@ struct KernelInfo {
 };
 
 /// All kernels, kAuto first, in the order of the enum.
-inline constexpr int kKernelCount = 9;
+inline constexpr int kKernelCount = 10;
 extern const KernelInfo kKernels[kKernelCount];
 const KernelInfo& kernel_info(KernelKind kind);
 
 /// Where the mask lies. Bound when the plan is prepared on a device, and shown.
-enum class MaskStorage : int { kHostMemory, kConstantMemory, kGlobalMemory };
+enum class MaskStorage : int {
+  kHostMemory,
+  kConstantMemory,
+  kGlobalMemory,
+  kParameter,  ///< box: one weight, which is part of the epilogue.
+};
 
 /// What the user asked for beyond mask and format.
 struct Options {
@@ -107,7 +113,7 @@ struct Plan {
 
 /// The kernels that kernel=auto chooses from on CUDA: the others are the book's, to be asked for.
 inline constexpr KernelKind kChosenOnCuda[] = {KernelKind::kTensor, KernelKind::kSeparable,
-                                               KernelKind::kCoarsened};
+                                               KernelKind::kCoarsened, KernelKind::kBox};
 
 /// Largest mask that fits the 64 KB constant bank of a module, in bytes.
 inline constexpr std::size_t kConstantBankBytes = 65536;

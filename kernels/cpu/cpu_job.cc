@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/core/box.h"
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
@@ -110,10 +111,13 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
 Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask& mask,
                                           const Plan& plan, std::shared_ptr<const Device> device,
                                           std::atomic<std::uint64_t>* kernel_ns) {
+  const bool box = plan.kernel == KernelKind::kBox;
   if (plan.backend != BackendKind::kCpu || !kernel_info(plan.kernel).on_cpu ||
-      plan.accumulator == Accumulator::kInt32)
+      (plan.accumulator == Accumulator::kInt32) != box)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
-  if (plan.passes() == Passes::kRowColumn ? !mask.rank1 : !mask.dense())
+  if (box                                   ? !box_weight(mask) || !box_sums_fit(format, mask)
+      : plan.passes() == Passes::kRowColumn ? !mask.rank1
+                                            : !mask.dense())
     return unsupported("the mask does not fit the plan " + plan.to_string());
 
   std::unique_ptr<CpuJob> job(new CpuJob());
@@ -128,6 +132,10 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
 }
 
 void CpuJob::encode(const Mask& mask) {
+  if (plan_.kernel == KernelKind::kBox) {
+    box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
+    return;
+  }
   const Accumulator accumulator = plan_.accumulator;
   if (plan_.passes() == Passes::kRowColumn) {
     const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
@@ -147,7 +155,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
   }
   const Extent extent =
       largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
-  const int halo = taps_.width() - 1;
+  int halo = taps_.width() - 1;
   const int block_lines = mask_.height + kBlockRows - 1;
   WorkspaceShape shape;
   shape.cell_bytes = plan_.accumulator == Accumulator::kFloat32 ? sizeof(float) : sizeof(double);
@@ -156,7 +164,13 @@ Status CpuJob::allocate(const FrameFormat& format) {
   vector_ = plan_.kernel != KernelKind::kBasic && plan_.accumulator != Accumulator::kWide;
   if (!vector_) return {};
   shape.table_lines = block_lines;
-  if (plan_.kernel == KernelKind::kCoarsened) {
+  if (plan_.kernel == KernelKind::kBox) {
+    shape.cell_bytes = sizeof(double);
+    halo = mask_.width;
+    strip_width_ = choose_strip_width(extent.width, halo, kBoxLines + 1, shape.cell_bytes);
+    shape.source_lines = kBoxLines;
+    shape.table_lines = 0;
+  } else if (plan_.kernel == KernelKind::kCoarsened) {
     strip_width_ = choose_strip_width(extent.width, halo, block_lines, shape.cell_bytes);
     shape.source_lines = block_lines;
   } else {
@@ -217,8 +231,10 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
                                               : strip_width_;
   piece.strips = divide_up(width, piece.strip_width);
   int least = kMinBandRows;
-  // Each fused area makes height - 1 row sums more than it has rows.
-  if (work == Work::kFilter && plan_.passes() == Passes::kRowColumn && !two_pass_)
+  // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
+  // many rows before its first.
+  if (work == Work::kFilter && !two_pass_ &&
+      (plan_.passes() == Passes::kRowColumn || plan_.kernel == KernelKind::kBox))
     least = std::min(std::max(least, 4 * mask_.height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
@@ -253,8 +269,11 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     WeightedTask task;
     task.colour = make(p, plane, component);
     if (work == Work::kFilter)
-      task.colour.epilogue = make_epilogue(component, mask_, arguments.scale, arguments.bias,
-                                           plan_.rational, plan_.accumulator);
+      task.colour.epilogue =
+          plan_.kernel == KernelKind::kBox
+              ? make_box_epilogue(component, mask_, arguments.scale, arguments.bias, plan_.rational)
+              : make_epilogue(component, mask_, arguments.scale, arguments.bias, plan_.rational,
+                              plan_.accumulator);
     if (work == Work::kWeight) {
       const PlaneFormat& alpha_plane = src.format.planes[alpha_place_.plane];
       const Component& alpha = alpha_plane.components[alpha_place_.component];
@@ -324,7 +343,9 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
   }
   if (!vector_) return filter_basic(task, taps_, area);
   const Workspace& workspace = workspaces_[worker];
-  if (plan_.kernel == KernelKind::kCoarsened)
+  if (plan_.kernel == KernelKind::kBox)
+    filter_box(task, box_, area, workspace);
+  else if (plan_.kernel == KernelKind::kCoarsened)
     filter_coarsened(task, taps_, area, workspace);
   else if (stage == Stage::kRowPass)
     filter_separable_rows(task, taps_, area, workspace, plane_);

@@ -10,6 +10,7 @@
 
 #include "kernels/core/backend.h"
 #include "kernels/cpu/alpha_weighted.h"
+#include "kernels/cpu/box.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
@@ -73,6 +74,7 @@ class CpuJob final : public Job {
   bool two_pass_ = false;         ///< separable: the row sums of a picture lie in `plane_`.
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
+  BoxMask box_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

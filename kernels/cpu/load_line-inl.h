@@ -61,7 +61,8 @@ HWY_INLINE void gather_samples(const ComponentTask& task, const std::uint8_t* ro
     samples[i] = read_sample<Stored>(src + static_cast<std::ptrdiff_t>(i) * task.step);
 }
 
-/// Turns `count` samples that lie side by side, at any address, into differences from black.
+/// Turns `count` samples that lie side by side, at any address, into differences from black: float,
+/// double or int32.
 template <class Real, class Stored>
 HWY_INLINE void convert_samples(const ComponentTask& task, const std::uint8_t* samples, int count,
                                 Real* line) {
@@ -80,7 +81,9 @@ HWY_INLINE void convert_samples(const ComponentTask& task, const std::uint8_t* s
       if (layout.swap) stored = hn::Or(hn::ShiftLeft<8>(stored), hn::ShiftRight<8>(stored));
     const auto code = hn::ShiftRightSame(hn::PromoteTo(d_code, stored), layout.shift);
     const auto difference = hn::Sub(hn::And(code, max_code), black_code);
-    if constexpr (sizeof(Real) == sizeof(float))
+    if constexpr (hwy::IsSame<Real, std::int32_t>())
+      hn::StoreU(difference, d, line + i);
+    else if constexpr (sizeof(Real) == sizeof(float))
       hn::StoreU(hn::ConvertTo(d, difference), d, line + i);
     else
       hn::StoreU(hn::PromoteTo(d, difference), d, line + i);

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/core/box.h"
+#include "kernels/core/box_tile.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/fault.h"
 #include "kernels/cuda/mask_bank.h"
@@ -64,9 +66,11 @@ class CudaJob final : public Job {
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
+  Status choose_box_tiles();
   Status load_kernels();
   void update_epilogues(double scale, double bias);
-  LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group) const;
+  LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
+                                   int index) const;
   Status bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out);
   Status launch(const FrameFormat& format, const Planes& in, const Planes& out,
                 const RunArguments& arguments);
@@ -90,6 +94,8 @@ class CudaJob final : public Job {
   LaunchArguments arguments_;         ///< What all launches share.
 
   Epilogue epilogues_[kMaxPlanes][kMaxComponents];
+  BoxDivision divisions_[kMaxPlanes][kMaxComponents];  ///< box.
+  BoxTile box_tiles_[kMaxGroups];                      ///< box: of each component group.
   bool have_epilogues_ = false;
   double scale_ = 1, bias_ = 0;  ///< That the epilogues were made for.
 };
@@ -123,9 +129,9 @@ Status CudaJob::prepare() {
   arguments_.mask.height = mask_.height;
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
-  Status status = place_mask();
+  Status status = plan_.kernel == KernelKind::kBox ? choose_box_tiles() : place_mask();
   if (status.ok()) status = prepare_weighting();
-  if (status.ok()) status = upload_mask();
+  if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
   return status.ok() ? load_kernels() : status;
@@ -158,6 +164,29 @@ Status CudaJob::place_mask() {
   global_weights_ = std::move(global.value());
   arguments_.storage = MaskStorage::kGlobalMemory;
   arguments_.mask.global = global_weights_.data();
+  return {};
+}
+
+/// For the planes of the planned format; its fields take the same.
+Status CudaJob::choose_box_tiles() {
+  arguments_.storage = MaskStorage::kParameter;
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups, weighting());
+  for (int g = 0; g < count; ++g) {
+    const PlaneFormat& plane = format_.planes[groups[g].plane];
+    BoxWork work;
+    work.width = groups[g].width;
+    work.height = groups[g].height;
+    work.mask_width = mask_.width;
+    work.mask_height = mask_.height;
+    work.channels = groups[g].count;
+    work.packed = box_packed(plane, mask_);
+    work.processors = std::max(1, core_->capabilities().processors);
+    work.shared_bytes = core_->capabilities().shared_bytes;
+    const std::optional<BoxTile> tile = choose_box_tile(work);
+    if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
+    box_tiles_[g] = *tile;
+  }
   return {};
 }
 
@@ -225,7 +254,7 @@ Status CudaJob::load_kernels() {
   const int count = component_groups(format_, groups, weighting());
   for (int g = 0; g < count; ++g) {
     if (!has_filtered(format_.planes[groups[g].plane]) || groups[g].weighted) continue;
-    const LaunchArguments arguments = launch_arguments(format_, groups[g]);
+    const LaunchArguments arguments = launch_arguments(format_, groups[g], g);
     if (Status status = CONVOLVE_CUDA(variant_.load(arguments)); !status.ok()) return status;
   }
   return {};
@@ -234,19 +263,33 @@ Status CudaJob::load_kernels() {
 void CudaJob::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
   for (int p = 0; p < format_.plane_count; ++p)
-    for (int c = 0; c < format_.planes[p].component_count; ++c)
-      epilogues_[p][c] = make_epilogue(format_.planes[p].components[c], mask_, scale, bias,
-                                       plan_.rational, plan_.accumulator);
+    for (int c = 0; c < format_.planes[p].component_count; ++c) {
+      const Component& component = format_.planes[p].components[c];
+      if (plan_.kernel == KernelKind::kBox) {
+        epilogues_[p][c] = make_box_epilogue(component, mask_, scale, bias, plan_.rational);
+        divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
+      } else {
+        epilogues_[p][c] =
+            make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
+      }
+    }
   have_epilogues_ = true;
   scale_ = scale;
   bias_ = bias;
 }
 
-/// All but where the planes lie and the border. `format` may be a field of the planned one.
-LaunchArguments CudaJob::launch_arguments(const FrameFormat& format,
-                                          const ComponentGroup& group) const {
+/// All but where the planes lie and the border, for component group `index`. `format` may be a
+/// field of the planned one.
+LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const ComponentGroup& group,
+                                          int index) const {
   const PlaneFormat& plane = format.planes[group.plane];
   LaunchArguments arguments = arguments_;
+  if (plan_.kernel == KernelKind::kBox) {
+    arguments.tile_width = box_tiles_[index].width;
+    arguments.tile_height = box_tiles_[index].height;
+    arguments.batch_rows = box_tiles_[index].rows;
+    arguments.packed = box_packed(plane, mask_);
+  }
   arguments.group.width = group.width;
   arguments.group.height = group.height;
   arguments.group.step = group.step;
@@ -261,6 +304,7 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format,
     channel.layout = sample_layout(plane, component);
     channel.black = component.black;
     channel.epilogue = epilogues_[group.plane][c];
+    channel.division = divisions_[group.plane][c];
   }
   return arguments;
 }
@@ -318,7 +362,7 @@ Status CudaJob::launch_groups(const FrameFormat& format, const Planes& in, const
     const std::size_t p = static_cast<std::size_t>(group.plane);
     // A field may have no rows of a subsampled plane, and a grid without blocks is an error.
     if (!has_filtered(format.planes[p]) || group.width == 0 || group.height == 0) continue;
-    LaunchArguments arguments = launch_arguments(format, group);
+    LaunchArguments arguments = launch_arguments(format, group, g);
     arguments.group.src = in[p].data;
     arguments.group.src_pitch = in[p].pitch;
     arguments.group.dst = out[p].data;

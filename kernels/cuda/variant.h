@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/box.h"
 #include "kernels/core/plan.h"
 #include "kernels/core/sample.h"
 
@@ -20,6 +21,7 @@ struct ChannelArguments {
   SampleLayout layout;
   int black = 0;
   Epilogue epilogue;
+  BoxDivision division;  ///< box.
 };
 
 /// One component group: `width` x `height` pixels of `channels` samples, `step` bytes apart.
@@ -54,6 +56,8 @@ struct LaunchArguments {
   MaskStorage storage = MaskStorage::kConstantMemory;
   int tile_width = 0;
   int tile_height = 0;
+  int batch_rows = 0;   ///< box: rows that a block makes between two barriers;
+  bool packed = false;  ///< and whether column sums fit 16 bits.
   GroupArguments group;
   MaskArguments mask;
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
@@ -86,5 +90,6 @@ extern const Variant kTiledOutputVariant;
 extern const Variant kCachedHaloVariant;
 extern const Variant kCoarsenedVariant;
 extern const Variant kSeparableVariant;
+extern const Variant kBoxVariant;
 
 }  // namespace convolve

@@ -21,6 +21,8 @@ const Variant& cuda_variant(KernelKind kind) {
       return kCoarsenedVariant;
     case KernelKind::kSeparable:
       return kSeparableVariant;
+    case KernelKind::kBox:
+      return kBoxVariant;
   }
   return kBasicVariant;
 }

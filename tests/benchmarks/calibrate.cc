@@ -48,6 +48,16 @@ const SpecialCase kSpecialCases[] = {
     {"9x1: 1e38 -1e38 1 1 1 1 1 1 1", KernelKind::kCoarsened, "GRAY8"},
     {"2x1: 1e38 -1e38", KernelKind::kSeparable, "GRAY8"},
     {"9x1: 1e38 -1e38 1 1 1 1 1 1 1", KernelKind::kSeparable, "GRAY8"},
+    // Running sums: masks larger than those that all kernels get, with 15 between them.
+    {"box:15", KernelKind::kBox, "GRAY8"},
+    {"box:63", KernelKind::kBox, "GRAY8"},
+    {"box:255", KernelKind::kBox, "GRAY8"},
+    {"box:15", KernelKind::kBox, "GRAY16"},
+    {"box:63", KernelKind::kBox, "GRAY16"},
+    {"box:255", KernelKind::kBox, "GRAY16"},
+    {"box:15", KernelKind::kBox, "RGBA"},
+    {"box:63", KernelKind::kBox, "RGBA"},
+    {"box:255", KernelKind::kBox, "RGBA"},
 };
 /// Their check takes long on large pictures.
 constexpr int kWidestSpecial = 1920;

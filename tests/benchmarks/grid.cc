@@ -22,7 +22,8 @@ constexpr MaskKind kGridKinds[] = {MaskKind::kPositive, MaskKind::kRational, Mas
 constexpr int kGridSides[] = {3, 5, 7, 9, 13, 17, 25, 31};
 
 /// The kernels that kernel=auto chooses from on the CPU.
-constexpr KernelKind kChosenOnCpu[] = {KernelKind::kSeparable, KernelKind::kCoarsened};
+constexpr KernelKind kChosenOnCpu[] = {KernelKind::kSeparable, KernelKind::kCoarsened,
+                                       KernelKind::kBox};
 
 std::vector<KernelKind> candidates(BackendKind backend) {
   if (backend == BackendKind::kCpu) return {std::begin(kChosenOnCpu), std::end(kChosenOnCpu)};

@@ -98,7 +98,7 @@ TEST(Kernel, OfCudaOnlyIsTakenThereOrAnErrorThatSaysWhichCan) {
 }
 
 TEST(Kernel, ForcedIsTheOneThatRuns) {
-  for (const char* kernel : {"basic", "coarsened", "separable"}) {
+  for (const char* kernel : {"basic", "coarsened", "separable", "box"}) {
     Harness harness({{"kernel", kernel}, {"mask", "box:5"}});
     EXPECT_NE(plan_of(harness).find(std::string(" ") + kernel + " "), std::string::npos)
         << plan_of(harness);

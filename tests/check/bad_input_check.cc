@@ -64,6 +64,7 @@ const std::vector<Bad>& bad_inputs() {
       {"TileWidth", {{"tile-width", "7"}}, "8, 16, 32, 64"},
       {"SumOfZero", {{"mask", "-1 0 1 -2 0 2 -1 0 1"}, {"normalize", "sum"}}, "sum", false},
       {"SeparableOfRankTwo", {{"mask", kRank2}, {"kernel", "separable"}}, "rank", false},
+      {"BoxOfUnequalWeights", {{"mask", kRank2}, {"kernel", "box"}}, "not all equal", false},
       {"TiledInputTooLarge",
        {{"mask", big_mask(41)}, {"kernel", "tiled-input"}},
        "tiled-input",

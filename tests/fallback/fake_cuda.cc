@@ -67,6 +67,7 @@ class FakeDevice final : public Device {
     capabilities_.name = "fake";
     capabilities_.compute_capability = 90;
     capabilities_.shared_bytes = 227 * 1024;
+    capabilities_.processors = 132;
   }
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
 

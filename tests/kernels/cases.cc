@@ -36,6 +36,7 @@ class Builder {
   void layouts();
   void wide_weights();
   void large_masks();
+  void boxes();
   void residues();
   void tiles();
   void anchors();
@@ -224,6 +225,76 @@ void Builder::residues() {
   }
 }
 
+/// Masks of equal weights, for the kernel that takes no others: sizes, anchors, gains and sums at
+/// their largest. Masks that every kernel takes are among the other suites.
+void Builder::boxes() {
+  const auto add_box = [this](const TestMaskPtr& mask, Size size, SampleType samples) -> Case& {
+    Case& c = add("box", mask, size, samples);
+    c.only = KernelKind::kBox;
+    return c;
+  };
+  for (const Size shape : {Size{1, 1}, Size{2, 2}, Size{3, 3}, Size{4, 4}, Size{7, 7}, Size{9, 1},
+                           Size{1, 9}, Size{6, 3}, Size{31, 31}, Size{64, 2}, Size{2, 65}})
+    for (const Weights weights : {Weights::kRational, Weights::kReal}) {
+      const TestMaskPtr mask = box_mask(shape.width, shape.height, weights);
+      for (const Size size : sizes())
+        for (const SampleType samples : {kU8, kU16})
+          add_box(mask, size, samples).arrangements = {Arrangement::kPacked1,
+                                                       Arrangement::kPacked3};
+      for (const SampleType samples :
+           {kU8, kU16, kU16Big, kU10High, kU10HighBig, kU10LowBig, kU12Low})
+        for (const Size size : {Size{6, 4}, Size{37, 23}}) {
+          Case& c = add_box(mask, size, samples);
+          c.levels = Levels::kLimited;
+          c.arrangements = kVideo;
+        }
+    }
+  for (const TestMaskPtr& mask : {anchored(box_mask(5, 5, Weights::kRational), 0, 4),
+                                  anchored(box_mask(6, 2, Weights::kReal), 5, 0)})
+    for (int extent = 1; extent <= (quick_ ? 12 : 40); ++extent) {
+      add_box(mask, {extent, 6}, kU8);
+      add_box(mask, {150 + extent, 3}, extent % 2 != 0 ? kU8 : kU16);
+      add_box(mask, {6, extent}, kU16);
+    }
+  // Gains of both signs, ties over even divisors, and numerators beyond 32 bits.
+  const TestMaskPtr gains[] = {
+      typed_mask("box-ties-2x2", 2, 2, std::vector<double>(4, 1), 8),
+      typed_mask("box-negative-3x3", 3, 3, std::vector<double>(9, -1), 9),
+      typed_mask("box-unnormalised-5x5", 5, 5, std::vector<double>(25, 1)),
+      typed_mask("box-sixths-3x2", 3, 2, std::vector<double>(6, 5), 36),
+      typed_mask("box-wide-3x3", 3, 3, std::vector<double>(9, 100003), 900028),
+      typed_mask("box-huge-2x2", 2, 2, std::vector<double>(4, 1e38)),
+  };
+  for (const TestMaskPtr& mask : gains)
+    for (const SampleType samples : {kU8, kU16, kU10High})
+      for (const Fill fill : {Fill::kRandom, Fill::kExtremes, Fill::kWhite})
+        for (const double scale : {1.0, -0.5, 0.7234567891}) {
+          Case& c = add_box(mask, {35, 19}, samples);
+          c.levels = Levels::kLimited;
+          c.arrangements = {Arrangement::kPacked1, Arrangement::kI420};
+          c.fill = fill;
+          c.scale = scale;
+          c.bias = scale == 1 ? 0 : 0.5;
+        }
+  for (const int spare : {1, 40}) {
+    Case& c = add_box(box_mask(9, 9, Weights::kRational), {61, 22}, kU8);
+    c.spare = spare;
+    c.arrangements = {Arrangement::kPacked3, Arrangement::kI420};
+  }
+  // Larger than the picture, sums up to 2^32 - 1, and kept as a column times a row.
+  for (const Weights weights : {Weights::kRational, Weights::kReal})
+    for (const Fill fill : {Fill::kRandom, Fill::kWhite}) {
+      add_box(box_mask(255, 255, weights), {20, 13}, kU8).fill = fill;
+      add_box(box_mask(255, 255, weights), {13, 10}, kU16).fill = fill;
+    }
+  add_box(box_mask(127, 63, Weights::kRational), {200, 40}, kU8);
+  add_box(typed_mask("box-zero-3x3", 3, 3, std::vector<double>(9, 0)), {35, 19}, kU8);
+  add_box(parsed_mask("box:300,5"), {70, 31}, kU8);
+  add_box(parsed_mask("box:5,300"), {31, 20}, kU16);
+  add_box(parsed_mask("box:257"), {20, 31}, kU16);
+  if (!quick_) add_box(parsed_mask("box:4097,3"), {50, 9}, kU16);
+}
+
 /// Every tile width that a user may ask for.
 void Builder::tiles() {
   for (const TestMaskPtr& mask :
@@ -271,6 +342,8 @@ int random_code(Fill fill, int x, int y, const Component& c, Random& random) {
       return (y * 37 + 11) % (c.max_code() + 1);
     case Fill::kImpulse:
       return x == c.width / 3 && y == c.height / 2 ? c.max_code() : 0;
+    case Fill::kWhite:
+      return c.max_code();
   }
   return 0;
 }
@@ -298,6 +371,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.layouts();
   builder.wide_weights();
   builder.large_masks();
+  builder.boxes();
   builder.residues();
   builder.tiles();
   builder.anchors();

@@ -19,6 +19,7 @@ enum class Fill : int {
   kCheckerboard,  ///< 0 and the largest code, alternating.
   kConstantRows,  ///< Each row one code, so that weights of opposite signs cancel exactly.
   kImpulse,       ///< One bright sample on black: the mask itself shows.
+  kWhite,         ///< The largest code everywhere, and so the largest sums.
 };
 
 /// One picture filtered with one mask, on every kernel, in several layouts, borders and tiles.

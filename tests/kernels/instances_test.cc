@@ -56,6 +56,11 @@ class Instance {
       double sum = 0;
       for (const double w : weights)
         sum += w;
+      // Equal weights differ in their divisor alone.
+      if (kernel == KernelKind::kBox) {
+        weights.assign(25, 1);
+        sum = 25 + 2 * number + m;
+      }
       masks_.push_back(typed_mask("instance", 5, 5, weights, sum));
       GuardedFrame wanted(format_, 0, false);
       reference_run(source_.view(), wanted.view(), masks_.back()->mask, {});

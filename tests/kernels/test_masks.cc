@@ -95,6 +95,15 @@ TestMaskPtr random_rank1_mask(int width, int height, Weights weights) {
   return made(size_name("rank1", width, height, weights), source, Normalize::kNone);
 }
 
+TestMaskPtr box_mask(int width, int height, Weights weights) {
+  const double taps = 1.0 * width * height;
+  MaskSource source = sized(width, height);
+  const double weight = weights == Weights::kRational ? 1 : 0.97123456789 / taps;
+  source.weights.assign(static_cast<std::size_t>(width) * height, weight);
+  if (weights == Weights::kRational) source.divisor = taps;
+  return made(size_name("box", width, height, weights), source, Normalize::kNone);
+}
+
 TestMaskPtr typed_mask(std::string name, int width, int height, std::vector<double> weights,
                        double divisor) {
   MaskSource source = sized(width, height);

@@ -49,6 +49,9 @@ TestMaskPtr random_mask(int width, int height, Weights weights);
 /// The same as a column times a row.
 TestMaskPtr random_rank1_mask(int width, int height, Weights weights);
 
+/// All weights equal: 1 over their number, or an irrational share of that.
+TestMaskPtr box_mask(int width, int height, Weights weights);
+
 /// `weights` row-major over `divisor`; the default anchor.
 TestMaskPtr typed_mask(std::string name, int width, int height, std::vector<double> weights,
                        double divisor = 1);

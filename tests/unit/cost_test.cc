@@ -187,15 +187,17 @@ std::string order_of(const FrameFormat& format, const std::string& mask) {
 // Beside the planner's table of choices: who would be next. A change needs a measurement, too.
 TEST(Cost, TableOfOrders) {
   EXPECT_EQ(order_of(grey8(3840, 2160), "laplacian"), "tensor coarsened");
-  EXPECT_EQ(order_of(grey8(3840, 2160), "box:5"), "tensor coarsened separable");
-  EXPECT_EQ(order_of(grey8(3840, 2160), "box:15"), "tensor separable coarsened");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:5"), "tensor coarsened box separable");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:15"), "tensor box separable coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "gaussian:9"), "tensor separable coarsened");
-  EXPECT_EQ(order_of(p010(3840, 2160), "box:5"), "tensor coarsened separable");
-  EXPECT_EQ(order_of(p010(3840, 2160), "box:15"), "tensor separable coarsened");
+  EXPECT_EQ(order_of(p010(3840, 2160), "box:5"), "tensor coarsened box separable");
+  EXPECT_EQ(order_of(p010(3840, 2160), "box:15"), "tensor box separable coarsened");
   EXPECT_EQ(order_of(p010(3840, 2160), "laplacian"), "tensor coarsened");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:41"), "box tensor separable coarsened");
+  EXPECT_EQ(order_of(rgba(3840, 2160), "box:63"), "box tensor separable coarsened");
   // What a lone tile takes decides for small pictures.
-  EXPECT_EQ(order_of(rgba(3840, 2160), "box:21"), "tensor separable coarsened");
-  EXPECT_EQ(order_of(rgba(640, 480), "box:21"), "tensor separable coarsened");
+  EXPECT_EQ(order_of(rgba(3840, 2160), "box:21"), "tensor separable box coarsened");
+  EXPECT_EQ(order_of(rgba(640, 480), "box:21"), "tensor separable box coarsened");
 }
 
 TEST(Cost, CountsTensorProducts) {
@@ -253,6 +255,24 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
   // Pictures are taken in whole tiles of 128 x 32.
   const FrameFormat odd = grey(129, 33);
   EXPECT_DOUBLE_EQ(full(work_of(coarsened, odd, mask)[0])[kCostSamples], 4 * 128 * 32 / 1e6);
+}
+
+TEST(Cost, RunningSumsHardlyAskForTheSizeOfTheMask) {
+  const FrameFormat format = nv12(256, 64);
+  const Plan box = plan_of(format, "box:9,5", KernelKind::kBox).value();
+  const std::vector<LaunchWork> launches = work_of(box, format, mask_of("box:9,5"));
+  ASSERT_EQ(launches.size(), 2u) << "luma, chroma";
+  EXPECT_DOUBLE_EQ(launches[0].regimes[0][kCostLoneWork], 9 + 5);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostSamples], 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[0])[kCostWork], 14 * 256 * 64 / 1e6);
+  EXPECT_DOUBLE_EQ(full(launches[1])[kCostSpread], 2 * 128 * 32 / 1e6);
+
+  const auto predicted = [](const FrameFormat& of, const char* mask) {
+    return plan_of(of, mask, KernelKind::kBox).value().predicted_us;
+  };
+  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:15"), 37.6, 0.1);
+  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:127"), 42.1, 0.1);
+  EXPECT_DOUBLE_EQ(predicted(grey16(3840, 2160), "box:15"), predicted(grey8(3840, 2160), "box:15"));
 }
 
 TEST(Cost, PlanesThatAreCopiedCostNothing) {

@@ -80,11 +80,14 @@ TEST(Planner, TableOfChoices) {
        "instead of 32761)",
        "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
        "32761)"},
-      {"box:300",
-       "cuda separable tile 64x32 two-pass int32 rational constant-memory (300x300, rank 1: 600 "
-       "taps instead of 90000)",
-       "cpu separable float64 rational host-memory (300x300, rank 1: 600 taps instead of "
-       "90000)"},
+      {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
+       "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
+      {"box:41", "cuda box int32 rational parameter (41x41, equal weights: running sums)",
+       "cpu box int32 rational host-memory (41x41, equal weights: running sums)"},
+      {"box:31",
+       "cuda tensor tile 128x32 1 digit int32 rational global-memory (31x31, on tensor "
+       "cores)",
+       "cpu box int32 rational host-memory (31x31, equal weights: running sums)"},
       {"2x1: 1e38 -1e38",
        "cuda separable one-pass wide real constant-memory (2x1, rank 1: 3 taps instead of 2)",
        "cpu coarsened wide real host-memory (2x1, rank 1 but small: several outputs per thread)"},
@@ -140,6 +143,34 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
             std::string::npos);
 }
 
+TEST(Planner, BoxIsForEqualWeights) {
+  const Options box = forced(KernelKind::kBox);
+  for (const DeviceCapabilities& device : {h100(), cpu()}) {
+    EXPECT_NE(plan_text("1 1 1; 1 2 1; 1 1 1", device, box)
+                  .find("rank: its weights are not all equal; on the "),
+              std::string::npos);
+    // 65,537 x 65,535 = 2^32 - 1.
+    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("box:256"), box, device).ok(), true);
+    EXPECT_NE(plan_text("box:257", device, box, 16).find("size: sums of 66049 samples"),
+              std::string::npos);
+    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("box:257"), {}, device).value().kernel,
+              KernelKind::kSeparable);
+    FrameFormat transparent = unit::rgba(64, 48);
+    Options weighted = box;
+    weighted.alpha_mode = AlphaMode::kPremultiplied;
+    EXPECT_NE(make_plan(transparent, mask_of("box:31"), weighted, device)
+                  .status()
+                  .message()
+                  .find("alpha: "),
+              std::string::npos);
+  }
+  DeviceCapabilities small = h100();
+  small.shared_bytes = 48 * 1024;
+  EXPECT_TRUE(make_plan(grey(64, 48), mask_of("box:800"), box, small).ok());
+  EXPECT_NE(plan_text("box:1200", small, box).find("memory: sums of the columns below a 1200x1200"),
+            std::string::npos);
+}
+
 // Passes over rows and columns win where a mask of rank 1 is large or needs many digits.
 TEST(Planner, SeparableTakesOverFromTensor) {
   EXPECT_NE(plan_text("gaussian:3", h100()).find("cuda tensor"), std::string::npos);
@@ -151,8 +182,8 @@ TEST(Planner, ForcedKernelsAreTaken) {
     if (info.kind == KernelKind::kAuto) continue;
     for (const DeviceCapabilities& device : {h100(), cpu()}) {
       const bool cuda = device.backend == BackendKind::kCuda;
-      const Result<Plan> plan =
-          make_plan(grey(64, 48), mask_of("sobel-x"), forced(info.kind), device);
+      const char* mask = info.kind == KernelKind::kBox ? "box:3" : "sobel-x";
+      const Result<Plan> plan = make_plan(grey(64, 48), mask_of(mask), forced(info.kind), device);
       EXPECT_EQ(plan.ok(), cuda ? info.on_cuda : info.on_cpu) << info.nick;
       if (plan.ok()) {
         EXPECT_EQ(plan.value().kernel, info.kind);
@@ -208,7 +239,7 @@ TEST(Planner, RefusalsNameTheGroundAndWhoServes) {
   EXPECT_EQ(plan_text("box:41", h100(), forced(KernelKind::kTiledInput)),
             "kernel=tiled-input cannot serve this mask: size: a block of 32 x 32 threads holds the "
             "input tile of masks up to 32x32, this one is 41x41; on the cuda backend these can: "
-            "basic, constant, tiled-output, cached-halo, coarsened, separable, tensor");
+            "basic, constant, tiled-output, cached-halo, coarsened, separable, tensor, box");
   EXPECT_EQ(plan_text("disk:127.5", h100(), forced(KernelKind::kTiledOutput)),
             "kernel=tiled-output cannot serve this mask: memory: a tile of 8x8 with the halo of a "
             "255x255 mask takes 274576 bytes of shared memory, a block has 232448; on the cuda "

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Masks of equal weights: who is one, the division in whole numbers, and the tiles of kernel box.
+#include "kernels/core/box.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "kernels/core/box_tile.h"
+#include "kernels/core/epilogue.h"
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+using unit::grey;
+using unit::mask_of;
+
+TEST(Box, WeightsThatAreEqual) {
+  EXPECT_EQ(box_weight(mask_of("box:3"))->integer, 1);
+  EXPECT_EQ(box_weight(mask_of("box:3"))->real, 1.0 / 9);
+  EXPECT_EQ(box_weight(mask_of("-2 -2 -2 -2 / 8"))->integer, -1);
+  EXPECT_EQ(box_weight(mask_of("0 0 0 0"))->integer, 0);
+  EXPECT_EQ(box_weight(mask_of("2x1: 0.70710678118 0.70710678118", Normalize::kNone))->real,
+            0.70710678118);
+  EXPECT_EQ(box_weight(mask_of("box:300,2"))->integer, 1) << "kept as a column times a row";
+  EXPECT_FALSE(box_weight(mask_of("gaussian:100")));
+  EXPECT_FALSE(box_weight(mask_of("1 1 1; 1 1 1; 1 1 2")));
+  EXPECT_FALSE(box_weight(mask_of("2x1: 1 -1", Normalize::kNone)));
+}
+
+TEST(Box, SumsBelow2Pow32) {
+  EXPECT_TRUE(box_sums_fit(grey(8, 8, 16), mask_of("box:255")));
+  EXPECT_TRUE(box_sums_fit(grey(8, 8, 16), mask_of("box:65,1008")));
+  EXPECT_FALSE(box_sums_fit(grey(8, 8, 16), mask_of("box:257,256")));
+  EXPECT_TRUE(box_sums_fit(grey(8, 8, 8), mask_of("box:4097")));
+  EXPECT_TRUE(box_packed(grey(8, 8, 8).planes[0], mask_of("box:1,257")));
+  EXPECT_FALSE(box_packed(grey(8, 8, 8).planes[0], mask_of("box:1,258")));
+}
+
+/// round(base + gain * (sum - taps * black)), ties to even, over one divisor.
+int exact_code(const Component& c, std::int64_t num, std::int64_t den, int base, std::int64_t taps,
+               std::int64_t sum) {
+  const __int128 t = static_cast<__int128>(num) * (sum - taps * c.black) + den * base;
+  __int128 q = t >= 0 ? t / den : -((-t + den - 1) / den);
+  const __int128 twice = 2 * (t - q * den);
+  if (twice > den || (twice == den && q % 2 != 0)) ++q;
+  return static_cast<int>(std::min<__int128>(std::max<__int128>(q, 0), c.max_code()));
+}
+
+/// Sums around every tie, and the ends.
+void expect_exact(const Mask& mask, double scale, double bias, const Component& c, bool serves) {
+  const BoxDivision d = make_box_division(c, mask, scale, bias, true);
+  ASSERT_EQ(d.serves, serves);
+  if (!serves) return;
+  const Ratio gain = *total_gain(mask, scale);
+  const std::int64_t num = gain.num * box_weight(mask)->integer;
+  const int base = c.black + bias_code(c, bias);
+  const std::int64_t most = mask.taps() * c.max_code();
+  const std::int64_t step = std::max<std::int64_t>(1, most / 5000);
+  for (std::int64_t near = 0; near <= most + step; near += step)
+    for (std::int64_t sum = near - 3; sum <= near + 3; ++sum) {
+      if (sum < 0 || sum > most) continue;
+      const auto s = static_cast<std::uint32_t>(sum);
+      const int expected = exact_code(c, num, gain.den, base, mask.taps(), sum);
+      ASSERT_EQ(box_code(s, d, c.max_code()), expected) << sum;
+      if (!d.plain) continue;
+      ASSERT_EQ(static_cast<int>(box_quotient(s + d.offset, d)), expected) << sum;
+    }
+}
+
+TEST(Box, DivisionIsExact) {
+  for (const int depth : {8, 10, 16})
+    for (const char* text : {"1", "box:2", "box:3", "box:4,3", "box:7", "box:31", "box:64",
+                             "box:127,63", "box:255,1", "-1 -1 -1 -1 / 6", "3x1: 5 5 5 / 36"}) {
+      Component c = grey(8, 8, depth).planes[0].components[0];
+      const Mask mask = mask_of(text);
+      expect_exact(mask, 1, 0, c, true);
+      expect_exact(mask, -0.5, 0.25, c, true);
+      c.black = 1 << (depth - 4);
+      expect_exact(mask, 1, 0.5, c, true);
+    }
+  expect_exact(mask_of("box:255"), 1, 0, grey(8, 8).planes[0].components[0], true);
+  expect_exact(mask_of("box:2"), 1. / 999983, 0, grey(8, 8).planes[0].components[0], true);
+}
+
+TEST(Box, PlainDivisionsNeedNeitherClampNorTies) {
+  const Component c = grey(8, 8).planes[0].components[0];
+  for (int side = 3; side <= 255; side += 2)
+    EXPECT_TRUE(make_box_division(c, mask_of("box:" + std::to_string(side)), 1, 0, true).plain)
+        << side;
+  EXPECT_FALSE(make_box_division(c, mask_of("box:6"), 1, 0, true).plain);
+  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 1, 0.5, true).plain);
+  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 2, 0, true).plain);
+}
+
+TEST(Box, DivisionsThatDoNotServe) {
+  const Component c = grey(8, 8, 16).planes[0].components[0];
+  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 1, 0, false).serves) << "real";
+  EXPECT_FALSE(make_box_division(c, mask_of("2x1: 1 2"), 1, 0, true).serves) << "not equal";
+  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 100003. / 100002, 0, true).serves)
+      << "numerators beyond 32 bits";
+}
+
+TEST(Box, TilesFitAndCoverThePicture) {
+  BoxWork work;
+  work.processors = 132;
+  work.shared_bytes = 227 * 1024;
+  for (const int width : {1, 7, 64, 1920, 3840, 32768})
+    for (const int height : {1, 48, 2160, 32768})
+      for (const int side : {1, 3, 255, 1000})
+        for (const bool packed : {false, true}) {
+          work.width = width;
+          work.height = height;
+          work.mask_width = work.mask_height = side;
+          work.packed = packed;
+          const auto tile = choose_box_tile(work);
+          ASSERT_TRUE(tile) << width << "x" << height << " " << side;
+          EXPECT_EQ(tile->width % kBoxGroup, 0);
+          EXPECT_TRUE(tile->rows == 4 || tile->rows == 8 || tile->rows == 16);
+          EXPECT_EQ(tile->height % tile->rows, 0);
+          EXPECT_LE((height + tile->height - 1) / tile->height, 65535);
+          EXPECT_LE(box_layout(box_groups(tile->width, side), tile->rows, packed).bytes,
+                    work.shared_bytes);
+        }
+  work.shared_bytes = 1024;
+  EXPECT_FALSE(choose_box_tile(work));
+}
+
+// Strips of a large mask are tall, since each adds up its rows before the first output.
+TEST(Box, TallMasksGetTallTiles) {
+  BoxWork work;
+  work.width = 3840;
+  work.height = 2160;
+  work.processors = 132;
+  work.shared_bytes = 227 * 1024;
+  work.packed = true;
+  work.mask_width = work.mask_height = 3;
+  const int small = choose_box_tile(work)->height;
+  work.mask_width = work.mask_height = 255;
+  EXPECT_GT(choose_box_tile(work)->height, 2 * small);
+}
+
+}  // namespace
+}  // namespace convolve
