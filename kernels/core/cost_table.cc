@@ -40,11 +40,9 @@ CostConstants h100() {
           {{7.115, 0.2633, 0, 0.3927, 0.2308, 0, 0, 0.08524, 0, 0}},    // tensor, any mask
           {{3.029, 0, 0, 0.02651, 0, 0, 0.5984, 0.06793, 0.03613, 0}},  // tensor, pairs
           {{6.277, 0.4142, 0.7613, 0.186, 0, 1.392, 0.02917, 0.06666, 0, 0.138}},
-          // Guessed until somebody calibrates: 37 us and 0.02 for each row and column of the mask
-          // at GRAY8 4K, by hand, for 55.7 us at 3x3, 36.9 at 15x15, 38.3 at 31x31, 39.2 at 63x63,
-          // 40.6 at 127x127 and 39.9 at 255x255 with the tiles before those of box_tile.cc; a lone
-          // tile as the model there has it; samples that lie apart three times as long.
-          {{8, 0, 2.3, 0.01, 0, 0, 3.496, 0.002411, 6.992, 0}},  // box
+          // By hand, for 64 boxes of `bench_planes --grid` at commit aa32b23, within 40 %: GRAY8 4K
+          // 22.1 us at 3x3 and 26.9 at 31x31, RGBA 262 and 283.
+          {{7.1, 0, 3.1, 0.05, 1.6, 0, 1.75, 0.006, 5.5, 0}},  // box
       }},
   };
 }
