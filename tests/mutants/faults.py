@@ -131,6 +131,10 @@ CORE = [
     Fault("pgm-16-bit-little-endian", "kernels/core/mask_picture.cc",
           "sample = sample << 8 | static_cast<unsigned char>(raster[i * bytes + 1]);",
           "sample |= static_cast<unsigned char>(raster[i * bytes + 1]) << 8;"),
+    Fault("tensor-windows-two-samples-short", "kernels/core/tensor_tiles.cc",
+          "window.left - shift + after + 1, samples)", "window.left - shift + after - 1, samples)"),
+    Fault("tensor-pairs-for-any-epilogue", "kernels/core/tensor_mapping.cc",
+          "if (!phases || !one_epilogue(plane)) return false;", "if (!phases) return false;"),
 ]
 
 CPU = [
@@ -247,6 +251,11 @@ CUDA = [
           cuda=True),
     Fault("cuda-last-row-of-a-run-lost", "kernels/cuda/separable.cu",
           "if (y0 + y + j < group.height)", "if (y0 + y + j + 1 < group.height)", cuda=True),
+    Fault("cuda-pair-ghosts-of-the-other-side", "kernels/cuda/tensor_pairs.cu",
+          "first_ ? piece.own.x : piece.own.z", "first_ ? piece.own.z : piece.own.x", cuda=True),
+    Fault("cuda-tile-ghost-rows-loaded", "kernels/cuda/tensor_tile.cuh",
+          "const bool black = clipped && source(r) == kNoSignal;", "const bool black = false;",
+          cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA
