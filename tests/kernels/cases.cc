@@ -233,8 +233,9 @@ void Builder::boxes() {
     c.only = KernelKind::kBox;
     return c;
   };
-  for (const Size shape : {Size{1, 1}, Size{2, 2}, Size{3, 3}, Size{4, 4}, Size{7, 7}, Size{9, 1},
-                           Size{1, 9}, Size{6, 3}, Size{31, 31}, Size{64, 2}, Size{2, 65}})
+  std::vector<Size> shapes = {{2, 2}, {7, 7}, {9, 1}, {1, 9}, {64, 2}};
+  if (!quick_) shapes.insert(shapes.end(), {{1, 1}, {3, 3}, {4, 4}, {6, 3}, {31, 31}, {2, 65}});
+  for (const Size shape : shapes)
     for (const Weights weights : {Weights::kRational, Weights::kReal}) {
       const TestMaskPtr mask = box_mask(shape.width, shape.height, weights);
       for (const Size size : sizes())
