@@ -356,7 +356,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
     if (arguments.pairs)
       take_pairs(to, border);
-    else
+    else if (!in_tiles)
       place_columns(to);
   }
   if (in_tiles) {
