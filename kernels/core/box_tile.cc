@@ -2,6 +2,7 @@
 #include "kernels/core/box_tile.h"
 
 #include <algorithm>
+#include "kernels/core/round.h"
 
 namespace convolve {
 namespace {
@@ -27,13 +28,6 @@ constexpr double kOverlap = 0.4;        ///< How much of the lesser of the two a
 constexpr int kMostWarps = 32;
 constexpr int kMostBlocks = 8;
 constexpr int kMostStrips = 64;
-
-int divide_up(int a, int b) {
-  return (a + b - 1) / b;
-}
-int round_up(int a, int b) {
-  return divide_up(a, b) * b;
-}
 
 /// Blocks of `tile` that run on a processor at the same time; 0 if none fits.
 int resident_blocks(const BoxTile& tile, const BoxWork& work) {

@@ -7,6 +7,7 @@
 
 #include "kernels/core/arithmetic.h"
 #include "kernels/core/byte_phases.h"
+#include "kernels/core/round.h"
 #include "kernels/core/tensor_mapping.h"
 
 namespace convolve {
@@ -44,7 +45,7 @@ constexpr double kConstantCacheTaps = 100;
 constexpr double kConstantMiss = 5;
 
 double tiles(int cells, int tile) {
-  return (cells + tile - 1) / tile;
+  return divide_up(cells, tile);
 }
 
 /// Samples of a plane of width x height in whole tiles, in millions.

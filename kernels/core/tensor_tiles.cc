@@ -2,16 +2,13 @@
 #include "kernels/core/tensor_tiles.h"
 
 #include <algorithm>
+#include "kernels/core/round.h"
 
 namespace convolve {
 namespace {
 
 constexpr int kChunk = 16;
 constexpr int kThreads = 32 * kTensorWarps;
-
-constexpr int round_up(int value, int unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   TensorTile tile;
@@ -22,7 +19,7 @@ TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   const int seen = 24 + (window.group_rows == 2 ? 8 : 24);
   const int width = tile.margin - window.left + kTensorTileBytes * (several ? 1 : 2) - kChunk +
                     seen + kTileWindowSamples * (window.segments - 1);
-  tile.chunks = round_up(width, kChunk) / kChunk;
+  tile.chunks = divide_up(width, kChunk);
   tile.pitch = tile.chunks * kChunk;
   // Lanes that read two rows at once find them in different banks.
   while (window.group_rows == 2 && tile.pitch % 64 != 32)
@@ -56,8 +53,8 @@ TileWindow tile_window(const Mask& mask) {
       window.group_rows = group_rows;
       window.shift = shift;
       window.left = round_up(before + shift, 8);
-      window.segments = round_up(window.left - shift + after + 1, samples) / samples;
-      window.steps = round_up(mask.height + 7, group_rows) / group_rows;
+      window.segments = divide_up(window.left - shift + after + 1, samples);
+      window.steps = divide_up(mask.height + 7, group_rows);
       if (group_rows == 2 && window.segments > 1) continue;
       if (best.steps == 0 || window.steps * window.segments < best.steps * best.segments)
         best = window;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/core/box.h"
+#include "kernels/core/round.h"
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
@@ -25,13 +26,6 @@ constexpr int kAreasPerWorker = 4;
 
 /// Least rows of an area: below, converting its halo costs as much as filtering it.
 constexpr int kMinBandRows = 16;
-
-int divide_up(int a, int b) {
-  return (a + b - 1) / b;
-}
-int round_up(int a, int b) {
-  return divide_up(a, b) * b;
-}
 
 /// Width of strips of a picture `width` wide whose rings of `lines` lines, each wider by `halo`,
 /// stay in the cache; equal strips, as few as may be.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/core/round.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/tensor_fragments.h"
 
@@ -38,10 +39,6 @@ std::uint32_t reciprocal(int divisor) {
                             1;
 }
 
-int tiles(int cells, int tile) {
-  return (cells + tile - 1) / tile;
-}
-
 bool aligned(const void* data, std::int64_t pitch, unsigned bytes) {
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % bytes == 0;
 }
@@ -58,8 +55,8 @@ void place_words(TensorPlane& plane) {
 
 /// Finds the inner columns of `plane`, whose memory and size are known.
 void place_columns(TensorPlane& plane) {
-  plane.columns = tiles(plane.row_bytes, kTensorTileBytes);
-  plane.inner_first = tiles(plane.left, kTensorTileBytes);
+  plane.columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.inner_first = divide_up(plane.left, kTensorTileBytes);
   // The last column whose windows end inside.
   const int reach = kTensorTileBytes - kColumnBytes + kWindowBytes * plane.segments - plane.left;
   const int end =
@@ -122,9 +119,9 @@ void take_pairs(TensorPlane& plane, Border border) {
 int place_blocks(TensorArguments& arguments) {
   int blocks = 0;
   const auto blocks_of = [&](int columns, int rows, int steps) {
-    const int row_tiles = tiles(rows, kTensorTileRows / kTensorWarps * steps);
-    return arguments.pairs ? tiles(columns * row_tiles, kTensorWarps)
-                           : columns * tiles(row_tiles, kTensorWarps);
+    const int row_tiles = divide_up(rows, kTensorTileRows / kTensorWarps * steps);
+    return arguments.pairs ? divide_up(columns * row_tiles, kTensorWarps)
+                           : columns * divide_up(row_tiles, kTensorWarps);
   };
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
@@ -151,10 +148,10 @@ int place_tiles(TensorArguments& arguments) {
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
     plane.first_block = blocks;
-    plane.columns = tiles(plane.row_bytes / (plane.period * plane.sample_bytes),
-                          kTensorTileBytes * (plane.period == 1 ? 2 : 1));
+    plane.columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
+                              kTensorTileBytes * (plane.period == 1 ? 2 : 1));
     plane.inner_reciprocal = reciprocal(plane.columns);
-    blocks += plane.columns * tiles(plane.rows, kTensorTileRows);
+    blocks += plane.columns * divide_up(plane.rows, kTensorTileRows);
   }
   return blocks;
 }
