@@ -34,6 +34,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, any mask",
     "tensor, pairs",
     "tensor, tiles",
+    "tensor, groups",
     "box",
 };
 

@@ -57,9 +57,10 @@ enum class CostClass : int {
   kTensorStay,
   kTensorPairs,
   kTensorTiles,
+  kTensorGroups,
   kBox,
 };
-inline constexpr int kCostClassCount = 19;
+inline constexpr int kCostClassCount = 20;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

@@ -62,6 +62,9 @@ struct Options {
   double scale = 1;    ///< -1024 .. 1024
   double bias = 0;     ///< -1 .. 1 of the nominal range
   AlphaMode alpha_mode = AlphaMode::kStraight;
+  /// Of kernel tensor, on CUDA: how it maps to products; nothing = chosen. Tests and benchmarks
+  /// ask.
+  std::optional<TensorMapping> mapping;
 };
 
 /// What the planner needs to know of a device.

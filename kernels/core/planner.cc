@@ -128,7 +128,11 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported("size: the weights need more than " + std::to_string(kMostDigits) +
                        " digits of 8 bits, or sums of more than 32");
   plan.digits = weights->digits;
-  plan.mapping = tensor_mapping(format, mask, device.shared_bytes);
+  const TensorDevice units = {device.shared_bytes, device.compute_capability == 90};
+  if (options.mapping && !tensor_mapping_serves(*options.mapping, format, mask, plan.digits, units))
+    return unsupported(std::string("device: its mapping ") + tensor_mapping_name(*options.mapping) +
+                       " does not serve here");
+  plan.mapping = options.mapping.value_or(tensor_mapping(format, mask, plan.digits, units));
   plan.accumulator = Accumulator::kInt32;
   plan.storage = MaskStorage::kGlobalMemory;
   return {};

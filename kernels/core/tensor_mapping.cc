@@ -37,6 +37,39 @@ bool pairs_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
+/// True if the bytes of all planes have phases: columns serve.
+bool columns_serve(const FrameFormat& format) {
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p]) && !byte_phases(format.planes[p])) return false;
+  return true;
+}
+
+/// True if warps can march down columns with this mask. Only where columns serve.
+bool marches(const FrameFormat& format, const Mask& mask) {
+  if (mask.height > kTensorMarchRows) return false;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (has_filtered(plane) && tensor_window(plane, *byte_phases(plane), mask).segments > 1)
+      return false;
+  }
+  return true;
+}
+
+/// True if warpgroups take less time than all else but pairs (4K, H100). Their tiles cost more to
+/// bring where samples are to be parted, so that they need products to win by.
+bool groups_pay(const FrameFormat& format, const Mask& mask, int digits) {
+  unsigned kinds = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p])) kinds |= 1u << tile_kind(format.planes[p]).value_or(0);
+  const int products = digits * group_window(mask).products;
+  // One component 12.9 us for 14.7 at 9x9, RGBA 39.5 for 43.2 at 5x5.
+  if (kinds == 0b1 || kinds == 0b1000) return true;
+  // NV12 23.8 us for 23.9 at 5x5 with two digits (16 products), BGR 42.2 for 36.3.
+  if (kinds < 0b10000) return products >= 18;
+  // P010 59.7 us for 48.6 at 15x15 (18 products), 80.4 for 101 at 31x31 (51).
+  return products >= 40;
+}
+
 }  // namespace
 
 TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
@@ -67,35 +100,60 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
   return {};
 }
 
-TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask,
-                             std::size_t shared_bytes) {
-  bool bytes = true, one_window = true;
+const char* tensor_mapping_name(TensorMapping mapping) {
+  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay", "pairs", "tiles", "groups"};
+  return kNames[static_cast<std::size_t>(mapping)];
+}
+
+bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, const Mask& mask,
+                           int digits, const TensorDevice& device) {
+  switch (mapping) {
+    case TensorMapping::kMarch:
+      return columns_serve(format) && marches(format, mask);
+    case TensorMapping::kStay:
+      return columns_serve(format);
+    case TensorMapping::kPairs:
+      return columns_serve(format) && pairs_serve(format, mask);
+    case TensorMapping::kTiles: {
+      const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
+      return tiles && tiles->bytes <= device.shared_bytes;
+    }
+    case TensorMapping::kGroups:
+      return device.warpgroups &&
+             tensor_groups(format, mask, digits, device.shared_bytes).has_value();
+  }
+  return false;
+}
+
+TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask, int digits,
+                             const TensorDevice& device) {
+  const auto serves = [&](TensorMapping mapping) {
+    return tensor_mapping_serves(mapping, format, mask, digits, device);
+  };
+  const bool groups = serves(TensorMapping::kGroups) && groups_pay(format, mask, digits);
+  if (!columns_serve(format)) return groups ? TensorMapping::kGroups : TensorMapping::kTiles;
   std::int64_t in_columns = 0, in_pairs = 0, in_tiles = 0;
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
-    const std::optional<BytePhases> phases = byte_phases(plane);
-    bytes = bytes && phases;
-    if (!bytes) continue;
-    one_window = one_window && tensor_window(plane, *phases, mask).segments == 1;
     const std::int64_t size = std::int64_t{plane.rows} * plane.row_bytes;
     in_columns += size * tensor_products(TensorMapping::kStay, plane, mask, 1);
     in_pairs += size * tensor_products(TensorMapping::kPairs, plane, mask, 1);
     in_tiles += size * tensor_products(TensorMapping::kTiles, plane, mask, 1);
   }
-  if (!bytes) return TensorMapping::kTiles;
-  if (pairs_serve(format, mask) && in_pairs <= in_columns) return TensorMapping::kPairs;
-  const bool marches = one_window && mask.height <= kTensorMarchRows;
+  if (serves(TensorMapping::kPairs) && in_pairs <= in_columns) return TensorMapping::kPairs;
+  if (groups) return TensorMapping::kGroups;
   // Tiles are filled and left together, which takes time: 17.0 us for 14.4 at 9x9, where they save
   // one product in nine over a march. Without one, their products are the cheaper ones: 0.067 us
   // for 0.085 (4K, H100).
-  const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
-  const bool pay = marches ? 5 * in_tiles <= 4 * in_columns : 4 * in_tiles <= 5 * in_columns;
-  if (tiles && tiles->bytes <= shared_bytes && pay) return TensorMapping::kTiles;
-  return marches ? TensorMapping::kMarch : TensorMapping::kStay;
+  const bool march = serves(TensorMapping::kMarch);
+  const bool pay = march ? 5 * in_tiles <= 4 * in_columns : 4 * in_tiles <= 5 * in_columns;
+  if (serves(TensorMapping::kTiles) && pay) return TensorMapping::kTiles;
+  return march ? TensorMapping::kMarch : TensorMapping::kStay;
 }
 
 int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits) {
+  if (mapping == TensorMapping::kGroups) return digits * group_window(mask).products;
   if (mapping == TensorMapping::kTiles) {
     const TileWindow window = tile_window(mask);
     return digits * window.steps * window.segments;

@@ -5,6 +5,7 @@
 
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/mask.h"
+#include "kernels/core/tensor_groups.h"
 #include "kernels/core/tensor_tiles.h"
 #include "kernels/core/view.h"
 
@@ -12,12 +13,17 @@ namespace convolve {
 
 /// What a product of the tensor cores makes, of a mask's row or of some.
 enum class TensorMapping : int {
-  kMarch,  ///< 16 adjacent bytes, from windows of 32 (tensor.cu); warps march down a column, masks
-           ///< have no more than kTensorMarchRows rows and one window.
-  kStay,   ///< The same for any mask.
-  kPairs,  ///< 8 rows x 2 adjacent bytes, for small masks (tensor_pairs.cu).
-  kTiles,  ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
+  kMarch,   ///< 16 adjacent bytes, from windows of 32 (tensor.cu); warps march down a column, masks
+            ///< have no more than kTensorMarchRows rows and one window.
+  kStay,    ///< The same for any mask.
+  kPairs,   ///< 8 rows x 2 adjacent bytes, for small masks (tensor_pairs.cu).
+  kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
+  kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
+            ///< memory (tensor_groups.cu).
 };
+inline constexpr int kTensorMappingCount = 5;
+/// "march"
+const char* tensor_mapping_name(TensorMapping mapping);
 
 inline constexpr int kColumnBytes = 16;
 inline constexpr int kWindowBytes = 32;
@@ -52,11 +58,23 @@ struct PairWindow {
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
-/// The mapping of a frame whose planes lie on 16 bytes, on a device whose blocks may have
-/// `shared_bytes` of shared memory. Only where kernel tensor serves.
-TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask, std::size_t shared_bytes);
+/// What the mappings ask of a device.
+struct TensorDevice {
+  std::size_t shared_bytes = 0;  ///< Of shared memory, that a block may have.
+  bool warpgroups = false;       ///< It has products of warpgroups (wgmma).
+};
 
-/// Products that 1,024 bytes of `plane` take with it, in groups of eight.
+/// True if `mapping` serves a frame whose planes lie on 16 bytes, with weights of so many digits.
+/// Only where kernel tensor serves.
+bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, const Mask& mask,
+                           int digits, const TensorDevice& device);
+
+/// The best one of those that serve.
+TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask, int digits,
+                             const TensorDevice& device);
+
+/// Products that 1,024 bytes of `plane` take with it, in groups of eight; for kGroups those, of
+/// warpgroups, that a tile of 8,192 samples takes.
 int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits);
 
 }  // namespace convolve

@@ -25,23 +25,16 @@ TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   while (window.group_rows == 2 && tile.pitch % 64 != 32)
     tile.pitch += kChunk;
   tile.lines = kThreads / tile.chunks;
-  tile.reciprocal = static_cast<std::uint32_t>((std::uint64_t{1} << 32) /
-                                               static_cast<std::uint64_t>(tile.chunks)) +
-                    1;
+  tile.reciprocal = reciprocal(tile.chunks);
   return tile;
 }
 
-/// Planes of bytes in a tile.
-constexpr int byte_planes(TileKind kind) {
-  return kind < 4 ? kind + 1 : 2 * (kind - 3);
-}
+}  // namespace
 
-constexpr bool has_kernel(unsigned kinds) {
+bool one_launch_serves(unsigned kinds) {
   return kinds == 0b1 || kinds == 0b10 || kinds == 0b11 || kinds == 0b100 || kinds == 0b1000 ||
          kinds == 0b10000 || kinds == 0b100000 || kinds == 0b110000;
 }
-
-}  // namespace
 
 TileWindow tile_window(const Mask& mask) {
   const int before = mask.anchor_x, after = mask.width - mask.anchor_x;
@@ -93,7 +86,7 @@ std::optional<TensorTiles> tensor_tiles(const FrameFormat& format, const Mask& m
     const int rows = byte_planes(*kind) * tile.rows + tiles.window.group_rows;
     tiles.bytes = std::max(tiles.bytes, static_cast<std::size_t>(rows * tile.pitch));
   }
-  if (!has_kernel(tiles.kinds) || tiles.tile[0].lines == 0) return std::nullopt;
+  if (!one_launch_serves(tiles.kinds) || tiles.tile[0].lines == 0) return std::nullopt;
   return tiles;
 }
 

@@ -50,6 +50,14 @@ inline constexpr int kTileKinds = 6;
 /// or are more than there is a kind for.
 std::optional<TileKind> tile_kind(const PlaneFormat& plane);
 
+/// Planes of bytes that a tile has.
+constexpr int byte_planes(TileKind kind) {
+  return kind < 4 ? kind + 1 : 2 * (kind - 3);
+}
+
+/// True if there is a kernel for planes of these kinds, a bit for each, together.
+bool one_launch_serves(unsigned kinds);
+
 struct TensorTiles {
   unsigned kinds = 0;  ///< A bit for each TileKind of the planes with a filtered component.
   TileWindow window;

@@ -199,7 +199,8 @@ Status CudaJob::prepare_weighting() {
 }
 
 Status CudaJob::prepare_tensor() {
-  Result<TensorPass> pass = TensorPass::make(format_, mask_, plan_, core_->stream());
+  Result<TensorPass> pass =
+      TensorPass::make(format_, mask_, plan_, core_->capabilities(), core_->stream());
   if (!pass.ok()) return pass.status();
   tensor_ = std::move(pass.value());
   arguments_.storage = MaskStorage::kGlobalMemory;

@@ -11,6 +11,7 @@
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/sample.h"
+#include "kernels/core/tensor_groups.h"
 #include "kernels/core/tensor_mapping.h"
 #include "kernels/core/tensor_tiles.h"
 #include "kernels/core/view.h"
@@ -75,7 +76,8 @@ struct TensorArguments {
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
   int pair_steps = 0;    ///< Of PairWindow.
   int pair_shift = 0;
-  TensorTiles tiles;  ///< For launch_tensor_tile() alone.
+  TensorTiles tiles;    ///< For launch_tensor_tile() alone.
+  TensorGroups groups;  ///< For launch_tensor_groups() alone.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;
@@ -106,5 +108,11 @@ cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t s
 /// The same for the kernels of wide masks and samples, which take the planes as `tiles` say.
 cudaError_t load_tensor_tile(const TensorArguments& arguments);
 cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream);
+
+/// The same for products of warpgroups, by blocks that last, one on each of so many processors.
+/// What is read and written lies on 16 bytes; all planes have the same fragments.
+cudaError_t load_tensor_groups(const TensorArguments& arguments);
+cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
+                                 cudaStream_t stream);
 
 }  // namespace convolve

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/core/round.h"
 #include "kernels/cuda/tensor.h"
 
 namespace convolve {
@@ -102,6 +103,34 @@ std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& 
             words.push_back(word);
           }
   words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
+std::vector<std::uint32_t> group_fragments(const Mask& mask, const DigitWeights& weights) {
+  const GroupWindow window = group_window(mask);
+  const int pairs = divide_up(window.units, 2), rows = group_mask_rows(mask.height);
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * pairs * rows * kGroupRowBytes / 4));
+  const auto digit_at = [&](int digit, int ky, int kx) {
+    if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) return 0;
+    return balanced_digit(weights.values[static_cast<std::size_t>(ky * mask.width + kx)], digit);
+  };
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int pair = 0; pair < pairs; ++pair)
+      for (int i = 0; i < rows; ++i)
+        for (int at = 0; at < kGroupRowBytes; at += 4) {
+          const int ky = mask.height + kGroupRows - 2 - i;
+          const int dx = 2 * (at / 16 % 8) + at / 256, second = at / 128 % 2;
+          std::uint32_t word = 0;
+          for (int j = 0; j < 4; ++j) {
+            const int sample = 2 * kGroupUnit * pair + at % 16 + j;
+            const int kx = mask.anchor_x + sample - window.left - dx;
+            const int value = pair < window.pairs() ? digit_at(digit, ky, kx + kGroupUnit * second)
+                                                    : digit_at(digit, ky + second, kx);
+            word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+          }
+          words.push_back(word);
+        }
   return words;
 }
 

@@ -32,13 +32,6 @@ bool same_steps(const PlaneFormat& a, const PlaneFormat& b) {
   return true;
 }
 
-std::uint32_t reciprocal(int divisor) {
-  return divisor == 0 ? 0
-                      : static_cast<std::uint32_t>((std::uint64_t{1} << 32) /
-                                                   static_cast<std::uint64_t>(divisor)) +
-                            1;
-}
-
 bool aligned(const void* data, std::int64_t pitch, unsigned bytes) {
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % bytes == 0;
 }
@@ -142,18 +135,19 @@ bool on_sixteen(const TensorArguments& arguments) {
   return true;
 }
 
-/// Gives all planes their blocks of tiles; returns how many there are.
-int place_tiles(TensorArguments& arguments) {
-  int blocks = 0;
+/// Gives all planes their tiles of so many samples, of planes with one component and with several,
+/// and rows; returns how many there are.
+int place_tiles(TensorArguments& arguments, int single_width, int width, int rows) {
+  int tiles = 0;
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
-    plane.first_block = blocks;
+    plane.first_block = tiles;
     plane.columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
-                              kTensorTileBytes * (plane.period == 1 ? 2 : 1));
+                              plane.period == 1 ? single_width : width);
     plane.inner_reciprocal = reciprocal(plane.columns);
-    blocks += plane.columns * divide_up(plane.rows, kTensorTileRows);
+    tiles += plane.columns * divide_up(plane.rows, rows);
   }
-  return blocks;
+  return tiles;
 }
 
 /// Gives all planes their blocks, in as few steps as have all blocks run at once: a second wave
@@ -171,7 +165,7 @@ int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps)
 }  // namespace
 
 Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask, const Plan& plan,
-                                    cudaStream_t stream) {
+                                    const DeviceCapabilities& device, cudaStream_t stream) {
   TensorPass pass;
   pass.format_ = format;
   pass.mask_ = mask;
@@ -183,7 +177,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
   pass.mapping_ = plan.mapping;
-  Status status = pass.prepare_mapping();
+  Status status = pass.prepare_mapping(device);
   if (!status.ok()) return status;
 
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
@@ -198,10 +192,11 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
 
 /// Makes the operands of the plan's mapping, which wants memory on 16 bytes, and of columns for the
 /// rest, where they serve.
-Status TensorPass::prepare_mapping() {
+Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
+  processors_ = std::max(1, device.processors);
   TensorArguments& arguments = arguments_;
-  if (const std::optional<TensorTiles> tiles = tensor_tiles(format_, mask_))
-    arguments.tiles = *tiles;
+  // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
+  with_tiles_ = mapping_ == TensorMapping::kTiles;
   int segments = 1;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
@@ -237,9 +232,17 @@ Status TensorPass::prepare_mapping() {
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_pairs_blocks(arguments, &resident_pairs_));
   }
-  if (status.ok() && mapping_ == TensorMapping::kTiles) {
+  with_tiles_ = with_tiles_ || !with_columns_;
+  if (status.ok() && with_tiles_) {
+    arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
     append_fragments(kTiles);
     status = CONVOLVE_CUDA(load_tensor_tile(arguments));
+  }
+  if (status.ok() && mapping_ == TensorMapping::kGroups) {
+    arguments.groups = tensor_groups(format_, mask_, weights_.digits, device.shared_bytes)
+                           .value_or(TensorGroups{});
+    append_fragments(kGroups);
+    status = CONVOLVE_CUDA(load_tensor_groups(arguments));
   }
   return status;
 }
@@ -250,12 +253,14 @@ void TensorPass::append_fragments(Operands operands) {
     if (!has_filtered(plane)) continue;
     int twin = 0;
     while (twin < p &&
-           !(has_filtered(format_.planes[twin]) && same_steps(format_.planes[twin], plane)))
+           !(has_filtered(format_.planes[twin]) && (operands == kTiles || operands == kGroups ||
+                                                    same_steps(format_.planes[twin], plane))))
       ++twin;
     first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
     if (twin < p) continue;
     const std::vector<std::uint32_t> words =
-        operands == kTiles   ? tile_fragments(mask_, weights_)
+        operands == kGroups  ? group_fragments(mask_, weights_)
+        : operands == kTiles ? tile_fragments(mask_, weights_)
         : operands == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
                              : tensor_fragments(plane, phases_[p], mask_, weights_);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
@@ -344,20 +349,30 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     place_words(to);
   }
   arguments.pairs = mapping_ == TensorMapping::kPairs && on_sixteen(arguments);
-  const bool in_tiles =
-      mapping_ == TensorMapping::kTiles && (!with_columns_ || on_sixteen(arguments));
-  const Operands operands = arguments.pairs ? kPairs : in_tiles ? kTiles : kColumns;
+  const bool in_groups = mapping_ == TensorMapping::kGroups && on_sixteen(arguments);
+  const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || on_sixteen(arguments));
+  const Operands operands = arguments.pairs ? kPairs
+                            : in_groups     ? kGroups
+                            : in_tiles      ? kTiles
+                                            : kColumns;
   const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
     to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
     if (arguments.pairs)
       take_pairs(to, border);
-    else if (!in_tiles)
+    else if (!in_tiles && !in_groups)
       place_columns(to);
   }
+  if (in_groups) {
+    arguments.blocks = place_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
+    return arguments.blocks == 0
+               ? Status{}
+               : CONVOLVE_CUDA(launch_tensor_groups(arguments, processors_, stream));
+  }
   if (in_tiles) {
-    arguments.blocks = place_tiles(arguments);
+    arguments.blocks =
+        place_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
     return arguments.blocks == 0 ? Status{} : CONVOLVE_CUDA(launch_tensor_tile(arguments, stream));
   }
   // Where products take most of the time it is better to let blocks follow each other: at 15x15

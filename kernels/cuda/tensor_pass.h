@@ -21,7 +21,7 @@ class TensorPass {
   /// Enqueues the upload on `stream` and makes the kernels load. The fragments on the host belong
   /// to the pass: it must stay until the stream has copied them. Errors: kOutOfMemory, or of CUDA.
   static Result<TensorPass> make(const FrameFormat& format, const Mask& mask, const Plan& plan,
-                                 cudaStream_t stream);
+                                 const DeviceCapabilities& device, cudaStream_t stream);
 
   /// Enqueues the filter of all planes with a filtered component. `format` may be a field of the
   /// planned one; planes lie in device memory.
@@ -30,10 +30,11 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
-  /// Fragments for columns (tensor.cu), pairs (tensor_pairs.cu) or tiles (tensor_tile.cu).
-  enum Operands { kColumns, kPairs, kTiles, kOperands };
+  /// Fragments for columns (tensor.cu), pairs (tensor_pairs.cu), tiles (tensor_tile.cu) or groups
+  /// (tensor_groups.cu).
+  enum Operands { kColumns, kPairs, kTiles, kGroups, kOperands };
 
-  Status prepare_mapping();
+  Status prepare_mapping(const DeviceCapabilities& device);
   void append_fragments(Operands operands);
   void update_epilogues(double scale, double bias);
   Codes update_plane(int p, double scale, double bias, Codes most);
@@ -46,7 +47,9 @@ class TensorPass {
   DeviceMemory device_fragments_;
   std::size_t first_fragment_[kOperands][kMaxPlanes] = {};
   TensorMapping mapping_ = TensorMapping::kStay;
-  bool with_columns_ = true;  ///< There are fragments for columns.
+  bool with_columns_ = true;  ///< There are fragments for columns,
+  bool with_tiles_ = false;   ///< and for tiles.
+  int processors_ = 1;        ///< Of the device.
   int resident_blocks_ = 1;   ///< Of the marching kernel, on the device,
   int resident_pairs_ = 1;    ///< and of the one for pairs.
   BytePhases phases_[kMaxPlanes];

@@ -12,6 +12,7 @@
 //
 // What binds (H100): products, 6 clocks of a tensor core each, and beside each eight of them some
 // twenty instructions that load and align the 24 bytes they see.
+#include "kernels/cuda/tensor_interleave.cuh"
 #include "kernels/cuda/tensor_pair.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
@@ -140,43 +141,6 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
   }
 }
 
-__device__ __forceinline__ int float_code(int sum, const EpilogueOf<float>& e) {
-  return __float2int_rn(fmaf(static_cast<float>(sum), e.scale, e.base));
-}
-
-/// Where values fit 32 bits. Conversions between int and double run at a quarter of the rate of
-/// additions, which do as well: 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code
-/// another's.
-__device__ __forceinline__ int double_code(int sum, const EpilogueOf<double>& e) {
-  const double biased = __hiloint2double(0x43300000, sum ^ static_cast<int>(0x80000000u));
-  const double exact = biased - 4503601774854144.0;
-  return __double2loint(fma(exact, e.scale, e.base) + 6755399441055744.0);
-}
-
-/// Sixteen codes of two bytes by an epilogue for any sum, inlined where nothing is divided.
-__device__ __forceinline__ void general_pairs(const Epilogue& general, int half,
-                                              const int (&sum)[kRows][4],
-                                              unsigned (&words)[kRows]) {
-  const auto each_pair = [&](const auto& code) {
-    const int most = general.max_code;
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const int even = min(max(code(sum[i][half]), 0), most);
-      const int odd = min(max(code(sum[i][2 + half]), 0), most);
-      words[i] = __byte_perm(static_cast<unsigned>(even), static_cast<unsigned>(odd), 0x5410);
-    }
-  };
-  if (general.in_float && !general.narrow.divide) {
-    const EpilogueOf<float> narrow = general.narrow;
-    each_pair([&](int s) { return float_code(s, narrow); });
-  } else if (!general.in_float && !general.wide.divide && fabs(general.wide.scale) <= 0.5) {
-    const EpilogueOf<double> wide = general.wide;
-    each_pair([&](int s) { return double_code(s, wide); });
-  } else {
-    each_pair([&](int s) { return code_of(s, general); });
-  }
-}
-
 /// The codes of sixteen samples of a column as they lie in memory, 4 kBytes words.
 template <Codes kCodes, int kBytes>
 __device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
@@ -189,29 +153,8 @@ __device__ __forceinline__ void make_codes(const TensorPlane& plane, const Tenso
     words[2] = sixteen.z;
     words[3] = sixteen.w;
   } else {
-    if constexpr (kCodes == Codes::kGeneral) {
-      general_pairs(phase.general, half, sum, words);
-    } else {
-      // Values of this way lie within 16 bits and a sign, whatever the samples could hold.
-      const unsigned most = 0x00010001u * static_cast<unsigned>(min(plane.layout.max_code, 0x7FFF));
-#pragma unroll
-      for (int i = 0; i < kRows; ++i) {
-        unsigned value[2];
-#pragma unroll
-        for (int k = 0; k < 2; ++k) {
-          const int s = sum[i][half + 2 * k];
-          value[k] = __float_as_uint(
-              fmaf(kCodes == Codes::kBits ? __int_as_float(s) : static_cast<float>(s), plane.scale,
-                   phase.base));
-        }
-        words[i] = __vimin_s16x2_relu(__byte_perm(value[0], value[1], 0x5410), most);
-      }
-    }
-#pragma unroll
-    for (unsigned& word : words) {
-      word <<= plane.layout.shift;
-      if (plane.layout.swap) word = __byte_perm(word, 0, 0x2301);
-    }
+    pair_samples<kCodes>(
+        plane, phase, [&](int i) { return make_int2(sum[i][half], sum[i][2 + half]); }, words);
   }
 }
 
@@ -228,51 +171,6 @@ __device__ __forceinline__ void tile_codes(const TensorArguments& a, const Tenso
     make_codes<Codes::kGeneral, kBytes>(plane, phase, half, sum, words);
 }
 
-/// Word n of sixteen pixels as they lie in memory.
-template <int kBytes, int kComponents>
-__device__ __forceinline__ unsigned interleaved(
-    const unsigned (&components)[kComponents][4 * kBytes], int n) {
-  const int w = n / kComponents;
-  if constexpr (kComponents == 1) {
-    return components[0][n];
-  } else if constexpr (kComponents == 2) {
-    const unsigned first = kBytes == 1 ? 0x5140 : 0x5410, second = kBytes == 1 ? 0x7362 : 0x7632;
-    return __byte_perm(components[0][w], components[1][w], n % 2 == 0 ? first : second);
-  } else if constexpr (kComponents == 3) {
-    const unsigned x = components[0][w], y = components[1][w], z = components[2][w];
-    // x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3
-    return n % 3 == 0   ? __byte_perm(__byte_perm(x, y, 0x1040), z, 0x3410)
-           : n % 3 == 1 ? __byte_perm(__byte_perm(x, y, 0x6205), z, 0x3250)
-                        : __byte_perm(__byte_perm(x, y, 0x0730), z, 0x7216);
-  } else {
-    const unsigned select = 0x0040 + 0x0011 * (n % 4);
-    return __byte_perm(__byte_perm(components[0][w], components[1][w], select),
-                       __byte_perm(components[2][w], components[3][w], select), 0x5410);
-  }
-}
-
-/// Stores sixteen pixels from sample x of a row on.
-template <int kBytes, int kComponents>
-__device__ __forceinline__ void store_pixels(
-    const TensorPlane& plane, int x, int y, const unsigned (&components)[kComponents][4 * kBytes]) {
-  constexpr int kPlanes = kComponents * kBytes;
-  std::uint8_t* to = plane.dst + y * plane.dst_pitch + x * kPlanes;
-  const int room = plane.row_bytes - x * kPlanes;
-  const auto word = [&](int n) { return interleaved<kBytes>(components, n); };
-  if (room >= kChunk * kPlanes && aligned(plane.dst, plane.dst_pitch, kChunk)) {
-#pragma unroll
-    for (int i = 0; i < kPlanes; ++i)
-      reinterpret_cast<uint4*>(to)[i] =
-          make_uint4(word(4 * i), word(4 * i + 1), word(4 * i + 2), word(4 * i + 3));
-    return;
-  }
-#pragma unroll
-  for (int n = 0; n < 4 * kPlanes; ++n)
-#pragma unroll
-    for (int b = 0; b < 4; ++b)
-      if (4 * n + b < room) to[4 * n + b] = static_cast<std::uint8_t>(word(n) >> (8 * b));
-}
-
 template <int kGroupRows, int kComponents, int kBytes>
 __device__ __forceinline__ void filter_tile(const TensorArguments& a, const TensorPlane& plane,
                                             int block, std::uint8_t* memory) {
@@ -283,7 +181,7 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
   const int tile_x = (block - tile_row * plane.columns) * kTensorTileBytes * kAcross;
   const int tile_y = tile_row * kTensorTileRows;
   fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
-                                 memory);
+                                 memory, static_cast<int>(threadIdx.x + 32 * threadIdx.y));
   wait_for_copies();
   __syncthreads();
 
@@ -322,8 +220,13 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
     const int row = tile_y + top + kRows * b + lane / 4;
     if (row >= plane.rows) break;
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
-      store_pixels<kBytes>(plane, tile_x + x + kColumnBytes * t + kFar * half, row, codes[b][half]);
+    for (int half = 0; half < 2; ++half) {
+      const int at = (tile_x + x + kColumnBytes * t + kFar * half) * kComponents * kBytes;
+      const int room = plane.row_bytes - at;
+      const bool whole =
+          room >= kChunk * kComponents * kBytes && aligned(plane.dst, plane.dst_pitch, kChunk);
+      store_pixels<kBytes>(plane.dst + row * plane.dst_pitch + at, room, whole, codes[b][half]);
+    }
   }
 }
 

@@ -3,6 +3,8 @@
 // each interleaved component, and each byte of a sample, a plane of its own.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/tensor_load.cuh"
 
 namespace convolve {
@@ -10,9 +12,20 @@ namespace {
 
 constexpr int kChunk = 16;  ///< Samples that a thread brings at a time.
 
-/// Copies 16 bytes to shared memory, at the latest by wait_for_copies().
+/// Copies 16 bytes to shared memory, at the latest by wait_for_copies(). kEights: `from` lies on 8.
+template <bool kEights>
 __device__ __forceinline__ void copy_async(std::uint8_t* to, const std::uint8_t* from) {
 #if __CUDA_ARCH__ >= 800
+  if constexpr (kEights) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
+                   :
+                   : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to + 8 * half))),
+                     "l"(from + 8 * half)
+                   : "memory");
+    return;
+  }
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                :
                : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from)
@@ -34,10 +47,21 @@ template <int kPlanes>
 struct Chunk {
   unsigned words[4 * kPlanes];  ///< As loaded.
 
+  /// kEights: `from` lies on 8 samples only.
+  template <bool kEights>
   __device__ __forceinline__ void load(const std::uint8_t* from) {
+    if constexpr (kEights && kPlanes % 2 != 0) {
 #pragma unroll
-    for (int i = 0; i < kPlanes; ++i)
-      reinterpret_cast<uint4*>(words)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+      for (int i = 0; i < 2 * kPlanes; ++i) {
+        const uint2 two = __ldg(reinterpret_cast<const uint2*>(from) + i);
+        words[2 * i] = two.x;
+        words[2 * i + 1] = two.y;
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kPlanes; ++i)
+        reinterpret_cast<uint4*>(words)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+    }
   }
 
   /// Makes codes of samples of two bytes.
@@ -79,14 +103,94 @@ __device__ __forceinline__ unsigned black_byte(const TensorPlane& plane, int k) 
   return static_cast<unsigned>(plane.phase[k / kBytes].black) >> (8 * (k % kBytes)) & 0xFF;
 }
 
-/// Fills the tile, its planes of bytes one after the other. All threads of the block take part; a
-/// barrier is to follow.
+/// A sample of each component as it lies in the picture, on its way into a tile.
 template <int kComponents, int kBytes>
+struct GhostSample {
+  using Stored = std::conditional_t<kBytes == 1, std::uint8_t, std::uint16_t>;
+  int stored[kComponents];
+
+  __device__ __forceinline__ void load(const std::uint8_t* from) {
+#pragma unroll
+    for (int k = 0; k < kComponents; ++k)
+      stored[k] = __ldg(reinterpret_cast<const Stored*>(from) + k);
+  }
+
+  __device__ __forceinline__ void blacken(const TensorPlane& plane) {
+#pragma unroll
+    for (int k = 0; k < kComponents; ++k)
+      stored[k] = kBytes == 1 ? plane.phase[k].black
+                              : encode_sample<Stored>(plane.phase[k].black, plane.layout);
+  }
+
+  __device__ __forceinline__ void store(const TensorPlane& plane, std::uint8_t* to,
+                                        int plane_bytes) const {
+#pragma unroll
+    for (int k = 0; k < kComponents; ++k) {
+      const int code = kBytes == 1
+                           ? stored[k]
+                           : decode_sample(static_cast<std::uint16_t>(stored[k]), plane.layout);
+      to[k * kBytes * plane_bytes] = static_cast<std::uint8_t>(code);
+      if constexpr (kBytes == 2)
+        to[(k * kBytes + 1) * plane_bytes] = static_cast<std::uint8_t>(code >> 8);
+    }
+  }
+};
+
+/// Stores sixteen samples of each plane of a tile, from `to` of the first on.
+template <int kPlanes>
+__device__ __forceinline__ void store_chunk(const Chunk<kPlanes>& chunk, int plane_bytes,
+                                            std::uint8_t* to) {
+#pragma unroll
+  for (int k = 0; k < kPlanes; ++k)
+    *reinterpret_cast<uint4*>(to + k * plane_bytes) =
+        make_uint4(chunk.plane(k, 0), chunk.plane(k, 1), chunk.plane(k, 2), chunk.plane(k, 3));
+}
+
+/// Rows of a tile of more than one plane that a thread brings together, so that their loads are in
+/// flight at once.
+CONVOLVE_HD constexpr int fill_batch(int planes) {
+  return planes == 2 ? 4 : 2;
+}
+
+/// Fills a tile that lies inside the picture, from sample (x, y) on: for a thread that brings its
+/// chunk of some rows, the first of them `line`.
+template <int kComponents, int kBytes, bool kEights>
+__device__ __forceinline__ void fill_inside(const TensorPlane& plane, const TensorTile& tile,
+                                            const std::uint8_t* from, int line, std::uint8_t* to) {
+  constexpr int kPlanes = kComponents * kBytes;
+  const std::int64_t step = tile.lines * plane.src_pitch;
+  const int down = tile.lines * tile.pitch;
+  if constexpr (kPlanes == 1) {
+#pragma unroll 4
+    for (int r = line; r < tile.rows; r += tile.lines, from += step, to += down)
+      copy_async<kEights>(to, from);
+  } else {
+    constexpr int kBatch = fill_batch(kPlanes);
+    const int plane_bytes = tile.rows * tile.pitch;
+#pragma unroll 1
+    for (int r = line; r < tile.rows; r += kBatch * tile.lines) {
+      Chunk<kPlanes> samples[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i, from += step)
+        if (r + i * tile.lines < tile.rows) samples[i].template load<kEights>(from);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i, to += down) {
+        if (r + i * tile.lines >= tile.rows) break;
+        if constexpr (kBytes == 2) samples[i].decode(plane.layout);
+        store_chunk(samples[i], plane_bytes, to);
+      }
+    }
+  }
+}
+
+/// Fills the tile, its planes of bytes one after the other. Four warps take part, of which the
+/// caller is thread number `thread`; a barrier is to follow. `at.x` is a multiple of 16, or with
+/// kEights of 8.
+template <int kComponents, int kBytes, bool kEights = false>
 __device__ __forceinline__ void fill_tile(const TensorArguments& a, const TensorPlane& plane,
                                           const TensorTile& tile, TilePlace at,
-                                          std::uint8_t* memory) {
+                                          std::uint8_t* memory, int thread) {
   constexpr int kPlanes = kComponents * kBytes;
-  const int thread = threadIdx.x + 32 * threadIdx.y;
   const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
   const auto row_at = [&](int r) { return border_index(a.border, at.y + r, plane.rows); };
   const auto limit = [&](int chunk) { return min(max(chunk, 0), tile.chunks); };
@@ -96,11 +200,19 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
   const int end = whole ? max(begin, limit((width - at.x) >> 4)) : begin;
   const int line = static_cast<int>(__umulhi(static_cast<unsigned>(thread), tile.reciprocal));
   const int chunk = thread - line * tile.chunks;
+  const bool clipped = at.y < 0 || at.y + tile.rows > plane.rows;
+  if (!clipped && end - begin == tile.chunks) {
+    if (line < tile.lines)
+      fill_inside<kComponents, kBytes, kEights>(
+          plane, tile,
+          plane.src + (at.y + line) * plane.src_pitch + (at.x + kChunk * chunk) * kPlanes, line,
+          memory + line * tile.pitch + kChunk * chunk);
+    return;
+  }
   if (line < tile.lines && chunk >= begin && chunk < end) {
     const std::uint8_t* const column = plane.src + (at.x + kChunk * chunk) * kPlanes;
     std::uint8_t* to = memory + line * tile.pitch + kChunk * chunk;
     const int down = tile.lines * tile.pitch;
-    const bool clipped = at.y < 0 || at.y + tile.rows > plane.rows;
     const auto source = [&](int r) { return clipped ? row_at(r) : at.y + r; };
     if constexpr (kPlanes == 1) {
       const unsigned black = 0x01010101u * black_byte<1>(plane, 0);
@@ -108,20 +220,20 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
       for (int r = line; r < tile.rows; r += tile.lines, to += down) {
         const int row = source(r);
         if (row != kNoSignal)
-          copy_async(to, column + row * plane.src_pitch);
+          copy_async<kEights>(to, column + row * plane.src_pitch);
         else
           *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
       }
     } else {
       // Some rows at a time, so that their loads are in flight together.
-      constexpr int kBatch = kPlanes == 2 ? 4 : 2;
+      constexpr int kBatch = fill_batch(kPlanes);
 #pragma unroll 1
       for (int first = line; first < tile.rows; first += kBatch * tile.lines) {
         Chunk<kPlanes> samples[kBatch];
 #pragma unroll
         for (int i = 0; i < kBatch; ++i) {
           const int row = source(min(first + i * tile.lines, tile.rows - 1));
-          samples[i].load(column + max(row, 0) * plane.src_pitch);
+          samples[i].template load<kEights>(column + max(row, 0) * plane.src_pitch);
         }
 #pragma unroll
         for (int i = 0; i < kBatch; ++i, to += down) {
@@ -129,48 +241,49 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
           if (r >= tile.rows) break;
           if constexpr (kBytes == 2) samples[i].decode(plane.layout);
           const bool black = clipped && source(r) == kNoSignal;
+          if (!black) {
+            store_chunk(samples[i], plane_bytes, to);
+            continue;
+          }
 #pragma unroll
           for (int k = 0; k < kPlanes; ++k) {
-            uint4 sixteen = make_uint4(samples[i].plane(k, 0), samples[i].plane(k, 1),
-                                       samples[i].plane(k, 2), samples[i].plane(k, 3));
-            if (black) {
-              const unsigned none = 0x01010101u * black_byte<kBytes>(plane, k);
-              sixteen = make_uint4(none, none, none, none);
-            }
-            *reinterpret_cast<uint4*>(to + k * plane_bytes) = sixteen;
+            const unsigned none = 0x01010101u * black_byte<kBytes>(plane, k);
+            *reinterpret_cast<uint4*>(to + k * plane_bytes) = make_uint4(none, none, none, none);
           }
         }
       }
     }
   }
-  // Ghosts at the sides, and what shares a chunk with them.
-  const int ghosts = kChunk * (begin + tile.chunks - end);
+  // Ghosts at the sides, and what shares a chunk with them: a column a thread.
+  constexpr int kLines = 32 * kWarps / kChunk;
 #pragma unroll 1
-  for (int i = threadIdx.x; i < ghosts; i += 32) {
-    const int column = i < kChunk * begin ? i : i + kChunk * (end - begin);
+  for (int c = 0; c < tile.chunks; ++c) {
+    if (c == begin) c = end;
+    const int column = kChunk * c + thread % kChunk;
     // Columns beyond what the picture's last outputs see are nobody's.
-    if (at.x + column > width + tile.reach) break;
+    if (c >= tile.chunks || at.x + column > width + tile.reach) break;
     const int sample = border_index(a.border, at.x + column, width);
-#pragma unroll 4
-    for (int r = threadIdx.y; r < tile.rows; r += kWarps) {
-      const int row = row_at(r);
-      const bool black = row == kNoSignal || sample == kNoSignal;
-      const std::uint8_t* from =
-          plane.src + max(row, 0) * plane.src_pitch + max(sample, 0) * kPlanes;
-      std::uint8_t* to = memory + r * tile.pitch + column;
+    const std::uint8_t* const top = plane.src + max(sample, 0) * kPlanes;
+    // All rows of a tile at once, where they are few bytes each: they come from far.
+    constexpr int kBatch = kPlanes == 1 ? 12 : 4;
+#pragma unroll 1
+    for (int first = thread / kChunk; first < tile.rows; first += kBatch * kLines) {
+      GhostSample<kComponents, kBytes> ghost[kBatch];
 #pragma unroll
-      for (int k = 0; k < kComponents; ++k) {
-        if constexpr (kBytes == 1) {
-          to[k * plane_bytes] =
-              black ? static_cast<std::uint8_t>(black_byte<1>(plane, k)) : __ldg(from + k);
-        } else {
-          const int code =
-              black ? plane.phase[k].black
-                    : decode_sample(__ldg(reinterpret_cast<const std::uint16_t*>(from) + k),
-                                    plane.layout);
-          to[2 * k * plane_bytes] = static_cast<std::uint8_t>(code);
-          to[(2 * k + 1) * plane_bytes] = static_cast<std::uint8_t>(code >> 8);
-        }
+      for (int i = 0; i < kBatch; ++i) {
+        const int r = first + i * kLines;
+        if (r >= tile.rows) break;
+        const int row = clipped ? row_at(r) : at.y + r;
+        if (row == kNoSignal || sample == kNoSignal)
+          ghost[i].blacken(plane);
+        else
+          ghost[i].load(top + row * plane.src_pitch);
+      }
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        const int r = first + i * kLines;
+        if (r >= tile.rows) break;
+        ghost[i].store(plane, memory + r * tile.pitch + column, plane_bytes);
       }
     }
   }

@@ -8,7 +8,8 @@
 //   (grid.h) bench_planes --calibrate ...  constants of the planner for this GPU (calibrate.h)
 //
 // Lists have commas: --formats=GRAY8,NV12 --sizes=4k,640x480 --kinds=rational,box --sides=3,31
-// --kernels=auto,coarsened (default: auto; not with --grid or --calibrate). Beside 8-bit grey with
+// --kernels=auto,coarsened (default: auto; not with --grid or --calibrate). --mappings=tiles,groups
+// adds kernel tensor with each of these mappings (tensor_mapping.h). Beside 8-bit grey with
 // rational masks stands NVIDIA's NPP, in 4K, if the machine has it. Prints Markdown; with --json
 // also writes one JSON object a row. Every row takes about S seconds (default 0.1) and the check of
 // its result. Exit status: 0, 1 after a wrong result or a failed call, 2 bad usage or a build that
@@ -43,6 +44,11 @@ bool sweep_mask(const PlaneArguments& arguments, FrameMeasurement& measurement, 
   bool good = true;
   for (const KernelKind kernel : or_usual(arguments.kernels, kSweepKernels)) {
     const std::optional<FrameResult> result = measurement.run(kernel);
+    good = good && result.has_value();
+    if (result) rows->push_back(result->row);
+  }
+  for (const TensorMapping mapping : arguments.mappings) {
+    const std::optional<FrameResult> result = measurement.run(KernelKind::kTensor, mapping);
     good = good && result.has_value();
     if (result) rows->push_back(result->row);
   }

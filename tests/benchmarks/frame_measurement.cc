@@ -61,15 +61,18 @@ void FrameMeasurement::set_mask(const MaskCase& tested, const std::string& kind,
   truth_.emplace(noise_.data(), format_, mask(), RunArguments{1, tested.bias, Border::kReplicate});
 }
 
-std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel) {
+std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel,
+                                                 std::optional<TensorMapping> mapping) {
   FrameResult result{row_, std::nullopt};
   FrameRow& row = result.row;
   row.kernel = kernel_info(kernel).nick;
+  if (mapping) row.kernel += std::string("-") + tensor_mapping_name(*mapping);
   auto device = target_.open();
   if (!device.ok()) return fail(row, device.status().message());
   const RunArguments how{1, mask_.bias, Border::kReplicate};
   Options options;
   options.kernel = kernel;
+  options.mapping = mapping;
   options.bias = how.bias;
   auto convolver = Convolver::create(format_, mask(), options, device.value());
   if (!convolver.ok()) {

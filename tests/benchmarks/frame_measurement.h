@@ -36,7 +36,8 @@ class FrameMeasurement {
   const Mask& mask() const { return mask_.mask->mask; }
 
   /// Nothing, having said so, after a wrong result or a failed call.
-  std::optional<FrameResult> run(KernelKind kernel);
+  std::optional<FrameResult> run(KernelKind kernel,
+                                 std::optional<TensorMapping> mapping = std::nullopt);
 
   /// What NPP cannot or does wrong is said in its row and is no failure of ours.
   FrameRow run_npp(Npp& npp);

@@ -54,6 +54,13 @@ std::vector<KernelKind> kernels_of(BackendKind backend) {
   return kernels;
 }
 
+std::vector<TensorMapping> all_mappings() {
+  std::vector<TensorMapping> mappings;
+  for (int m = 0; m < kTensorMappingCount; ++m)
+    mappings.push_back(static_cast<TensorMapping>(m));
+  return mappings;
+}
+
 std::vector<int> sides_of(const std::string& list) {
   std::vector<int> sides;
   for (const std::string& word : words_of(list)) {
@@ -89,6 +96,10 @@ bool parse_value(const std::string& name, const std::string& value, PlaneArgumen
     arguments->kernels = chosen(value, kernels_of(arguments->backend),
                                 [](KernelKind kind) { return kernel_info(kind).nick; });
     return !arguments->kernels.empty();
+  }
+  if (name == "--mappings") {
+    arguments->mappings = chosen(value, all_mappings(), tensor_mapping_name);
+    return !arguments->mappings.empty();
   }
   if (name == "--npp") {
     arguments->npp = value == "yes";

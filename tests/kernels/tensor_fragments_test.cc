@@ -209,6 +209,70 @@ TEST(TensorFragmentsOfTiles, MultiplyToTheConvolution) {
       }
 }
 
+TEST(TensorFragmentsOfGroups, MultiplyToTheConvolution) {
+  std::mt19937 random(8);
+  for (const int width : {1, 2, 9, 15, 17, 31, 32, 48})
+    for (const int anchor : {0, width / 2, width - 1})
+      for (const int height : {1, 4, 5})
+        for (const int digits : {1, 2}) {
+          Mask mask;
+          mask.width = width;
+          mask.height = height;
+          mask.anchor_x = anchor;
+          DigitWeights weights;
+          weights.digits = digits;
+          const int most = digits == 1 ? 127 : 32639;
+          for (int i = 0; i < width * height; ++i)
+            weights.values.push_back(
+                std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const GroupWindow window = group_window(mask);
+          const std::vector<std::uint32_t> words = group_fragments(mask, weights);
+          const int pairs = (window.units + 1) / 2, mask_rows = group_mask_rows(height);
+          ASSERT_EQ(words.size(),
+                    static_cast<std::size_t>(digits * pairs * mask_rows * kGroupRowBytes / 4));
+          const auto* bytes = reinterpret_cast<const std::int8_t*>(words.data());
+          constexpr int kBlock = 64;
+          std::vector<std::uint8_t> rows[16];
+          for (std::vector<std::uint8_t>& row : rows)
+            for (int i = 0; i < 3 * kBlock; ++i)
+              row.push_back(static_cast<std::uint8_t>(random()));
+
+          // Row y of the four of a group, output x of the sixteen of a block.
+          for (int y = 0; y < kGroupRows; ++y)
+            for (int x = 0; x < kGroupUnit; ++x) {
+              std::int64_t sum = 0;
+              for (int digit = 0; digit < digits; ++digit) {
+                sum *= 256;
+                for (int pair = 0; pair < pairs; ++pair) {
+                  const bool odd = pair == window.pairs();
+                  const int products = odd ? odd_products(height) : pair_products(height);
+                  for (int n = 0; n < products; ++n)
+                    for (int k = 0; k < 32; ++k) {
+                      const int row = odd ? 2 * n : n;
+                      // Core matrices follow each other in the order of the output rows.
+                      const int first =
+                          (digit * pairs + pair) * mask_rows + pair_products(height) - 1 - row + y;
+                      const int weight = bytes[first * kGroupRowBytes + x % 2 * 256 + k / 16 * 128 +
+                                               x / 2 * 16 + k % 16];
+                      const int from_row = odd ? row + k / 16 : row;
+                      const int sample = 32 * pair + (odd ? k % 16 : k);
+                      sum +=
+                          std::int64_t{weight} *
+                          rows[from_row][static_cast<std::size_t>(kBlock - window.left + sample)];
+                    }
+                }
+              }
+              std::int64_t wanted = 0;
+              for (int i = 0; i < height; ++i)
+                for (int j = 0; j < width; ++j)
+                  wanted += std::int64_t{weights.values[static_cast<std::size_t>(i * width + j)]} *
+                            rows[y + i][static_cast<std::size_t>(kBlock + x + j - anchor)];
+              ASSERT_EQ(sum, wanted) << width << "x" << height << " " << anchor << " " << digits
+                                     << " output " << x << ", " << y;
+            }
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, TensorFragments,
                          ::testing::Values(Layout{"grey", {{0, 1}}}, Layout{"uv", {{0, 2}, {1, 2}}},
                                            Layout{"rgb", {{0, 3}, {1, 3}, {2, 3}}},

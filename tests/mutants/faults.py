@@ -135,6 +135,11 @@ CORE = [
           "window.left - shift + after + 1, samples)", "window.left - shift + after - 1, samples)"),
     Fault("tensor-pairs-for-any-epilogue", "kernels/core/tensor_mapping.cc",
           "if (!phases || !one_epilogue(plane)) return false;", "if (!phases) return false;"),
+    Fault("tensor-groups-a-unit-short", "kernels/core/tensor_groups.cc",
+          "divide_up(window.left + kGroupUnit + right, kGroupUnit)",
+          "divide_up(window.left + right, kGroupUnit)"),
+    Fault("tensor-groups-for-any-device", "kernels/core/tensor_mapping.cc",
+          "return device.warpgroups &&", "return"),
 ]
 
 CPU = [

@@ -39,7 +39,11 @@ Mask square(int side) {
 }
 
 TensorMapping mapping_of(const FrameFormat& format, const Mask& mask) {
-  return tensor_mapping(format, mask, kShared);
+  return tensor_mapping(format, mask, 1, {kShared, false});
+}
+
+TensorMapping mapping_on_hopper(const FrameFormat& format, const Mask& mask, int digits) {
+  return tensor_mapping(format, mask, digits, {kShared, true});
 }
 
 TEST(TensorMapping, TableOfChoices) {
@@ -56,9 +60,39 @@ TEST(TensorMapping, TableOfChoices) {
   EXPECT_EQ(mapping_of(rgba, square(7)), TensorMapping::kTiles);
 }
 
+TEST(TensorMapping, TableOfChoicesWithWarpgroups) {
+  const FrameFormat grey = frame_of({plane_of(1)}), nv12 = frame_of({plane_of(1), plane_of(2)}),
+                    bgr = frame_of({plane_of(3)}), rgba = frame_of({plane_of(4)});
+  EXPECT_EQ(mapping_on_hopper(grey, square(7), 1), TensorMapping::kPairs);
+  EXPECT_EQ(mapping_on_hopper(grey, square(9), 1), TensorMapping::kGroups);
+  EXPECT_EQ(mapping_on_hopper(grey, square(31), 2), TensorMapping::kGroups);
+  EXPECT_EQ(mapping_on_hopper(grey, square(255), 2), TensorMapping::kTiles) << "weights do not fit";
+  EXPECT_EQ(mapping_on_hopper(nv12, square(5), 2), TensorMapping::kMarch);
+  EXPECT_EQ(mapping_on_hopper(nv12, square(7), 2), TensorMapping::kGroups);
+  EXPECT_EQ(mapping_on_hopper(bgr, square(9), 1), TensorMapping::kTiles);
+  EXPECT_EQ(mapping_on_hopper(bgr, square(15), 1), TensorMapping::kGroups);
+  EXPECT_EQ(mapping_on_hopper(rgba, square(3), 1), TensorMapping::kGroups);
+}
+
+TEST(TensorMapping, WhatServesWhat) {
+  const FrameFormat grey = frame_of({plane_of(1)});
+  const auto serves = [&grey](TensorMapping mapping, int side, bool warpgroups) {
+    return tensor_mapping_serves(mapping, grey, square(side), 2, {kShared, warpgroups});
+  };
+  EXPECT_TRUE(serves(TensorMapping::kMarch, 9, true));
+  EXPECT_FALSE(serves(TensorMapping::kMarch, 31, true)) << "two windows";
+  EXPECT_TRUE(serves(TensorMapping::kStay, 255, true));
+  EXPECT_TRUE(serves(TensorMapping::kPairs, 7, true));
+  EXPECT_FALSE(serves(TensorMapping::kPairs, 9, true));
+  EXPECT_TRUE(serves(TensorMapping::kTiles, 3, false));
+  EXPECT_TRUE(serves(TensorMapping::kGroups, 3, true));
+  EXPECT_FALSE(serves(TensorMapping::kGroups, 3, false));
+  EXPECT_FALSE(serves(TensorMapping::kGroups, 255, true));
+}
+
 TEST(TensorMapping, ATileThatDoesNotFitIsNone) {
   const FrameFormat grey = frame_of({plane_of(1)});
-  EXPECT_EQ(tensor_mapping(grey, square(255), 48 * 1024), TensorMapping::kStay);
+  EXPECT_EQ(tensor_mapping(grey, square(255), 1, {48 * 1024, false}), TensorMapping::kStay);
 }
 
 TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
@@ -78,6 +112,7 @@ TEST(TensorMapping, Products) {
   EXPECT_EQ(tensor_products(TensorMapping::kStay, plane_of(1), square(31), 1), 62);
   EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(4), square(31), 1), 38);
   EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(1), square(15), 2), 22);
+  EXPECT_EQ(tensor_products(TensorMapping::kGroups, plane_of(1), square(31), 2), 2 * (34 + 17));
 }
 
 // Small pairs see both outputs' taps: windows are of eight bytes.

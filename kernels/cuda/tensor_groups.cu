@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor` on compute capability 9.0: products of warpgroups, 4 rows x 16 adjacent samples
+// of a tile's 16 groups and 8 blocks at once, with both operands in shared memory.
+//
+// Operand A is the mask as four rows of 16 outputs see a picture row: a Toeplitz matrix, the same
+// for all tiles. Operand B is the tile as it is: column n of a group is the 32 samples from its
+// 16th on, so that core matrices overlap, and one pass over K + 3 picture rows makes all outputs.
+// The tensor cores take what they need by themselves: no instruction aligns or loads it.
+//
+// So a block lasts as long as there are tiles, and its warps share the work: some bring tiles,
+// ghosts included, others take turns in multiplying one and storing it.
+//
+// Compiled for sm_90a alone.
+#include <type_traits>
+
+#include "kernels/cuda/tensor_interleave.cuh"
+#include "kernels/cuda/tensor_tile.cuh"
+#include "kernels/cuda/warpgroup.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kGroups = kGroupTileRows / kGroupRows;
+static_assert(kWarps == kGroupRows, "a warp of a product has one row of each group");
+
+/// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
+/// waits for, as far as there are registers: one component takes 12.9 us with four and 14.4 with
+/// three (9x9, 4K, H100). Parting four components takes as long as filtering them.
+struct Roles {
+  int producers, consumers;
+
+  CONVOLVE_HD constexpr int warps() const { return kWarps * (producers + consumers); }
+};
+CONVOLVE_HD constexpr Roles roles(unsigned kinds) {
+  return kinds == 0b1 ? Roles{1, 4} : kinds == 0b1000 ? Roles{2, 2} : Roles{1, 3};
+}
+
+/// Shared memory of a block: the stages, the weights and
+struct Barriers {
+  Barrier weights;                 ///< which are there,
+  Barrier full[kMostGroupStages];  ///< stages filled,
+  Barrier free[kMostGroupStages];  ///< and stages that may be.
+};
+static_assert(sizeof(Barriers) <= kGroupBarrierBytes, "there is no room for them");
+
+/// The tiles of a block, one after the other through the stages.
+struct Turn {
+  int tile;
+  int stage;
+  unsigned parity = 0;  ///< Of the phase of the stage's barriers.
+
+  __device__ __forceinline__ void advance(int count, int stages) {
+    tile += count * static_cast<int>(gridDim.x);
+    stage += count;
+    while (stage >= stages) {
+      stage -= stages;
+      parity ^= 1;
+    }
+  }
+};
+
+/// The plane of a tile, of which it has the number within the plane instead. With the only plane
+/// what is read of it has addresses that the compiler knows.
+template <bool kOnePlane>
+__device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArguments& a, int& tile) {
+  if (kOnePlane) return a.plane[0];
+  int p = 0;
+  while (p + 1 < a.plane_count && tile >= a.plane[p + 1].first_block)
+    ++p;
+  tile -= a.plane[p].first_block;
+  return a.plane[p];
+}
+
+struct TileOrigin {
+  int x, y;
+};
+
+__device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
+  const int row = static_cast<int>(
+      plane.columns == 1 ? tile : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
+  return {(tile - row * plane.columns) * kTensorTileBytes, row * kGroupTileRows};
+}
+
+/// Calls work(codes), of which the argument is a type.
+template <class Work>
+__device__ __forceinline__ void with_codes(Codes codes, const Work& work) {
+  if (codes == Codes::kBits)
+    work(std::integral_constant<Codes, Codes::kBits>{});
+  else if (codes == Codes::kFloat)
+    work(std::integral_constant<Codes, Codes::kFloat>{});
+  else
+    work(std::integral_constant<Codes, Codes::kGeneral>{});
+}
+
+/// sum += a digit of the mask, at `weights`, times the tile at `samples`, both in shared memory.
+/// One product in the code for pairs of units and the odd one: with two the compiler would move
+/// sums between them, and wait for each product.
+__device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned weights,
+                                          unsigned samples, int (&sum)[kGroups][4]) {
+  const GroupWindow& window = a.groups.window;
+  const int pitch = a.groups.tile.pitch, pairs = window.pairs();
+  const int last_row = pair_products(a.mask_height) - 1;
+  // The mask's rows lie from the last to the first, as output row w sees row k - w of it.
+  unsigned mask_at = weights + last_row * kGroupRowBytes;
+#pragma unroll 1
+  for (int i = 0; i < (window.units + 1) / 2; ++i) {
+    const bool odd = i == pairs;
+    const int rows = odd ? 2 : 1;
+    MatrixPlace mask(mask_at, 128, 256);
+    MatrixPlace seen(samples, odd ? pitch : kGroupUnit, kGroupRows * pitch);
+    const int up = rows * kGroupRowBytes / 16, down = rows * pitch / 16;
+#pragma unroll 1
+    for (int n = odd ? odd_products(a.mask_height) : last_row + 1; n > 0; --n) {
+      start_product(sum, mask, seen);
+      mask.low -= up;
+      seen.low += down;
+    }
+    mask_at += group_mask_rows(a.mask_height) * kGroupRowBytes;
+    samples += 2 * kGroupUnit;
+  }
+}
+
+/// sum = start + the mask times a component, of which a byte's plane follows the other.
+template <int kBytes>
+__device__ __forceinline__ void multiply_tile(const TensorArguments& a, int start, unsigned weights,
+                                              unsigned samples, int (&sum)[kGroups][4]) {
+  const TensorGroups& groups = a.groups;
+  const unsigned digit_bytes = groups.digit_bytes;
+  const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
+  // Digit d times byte b counts 256^(d + b): from the highest power down.
+  int power = a.digits + kBytes - 2, byte = kBytes - 1;
+#pragma unroll
+  for (auto& group : sum)
+#pragma unroll
+    for (int& s : group)
+      s = power == 0 ? start : 0;
+#pragma unroll 1
+  for (;;) {
+    begin_products();
+    add_digit(a, weights + (a.digits - 1 - power + byte) * digit_bytes,
+              samples + byte * plane_bytes, sum);
+    wait_for_products(sum);
+    ++byte;
+    const bool next = byte > min(power, kBytes - 1);
+    if (next && --power < 0) return;
+    if (next) byte = max(0, power - a.digits + 1);
+    const int factor = next ? 256 : 1, add = next && power == 0 ? start : 0;
+#pragma unroll
+    for (auto& group : sum)
+#pragma unroll
+      for (int& s : group)
+        s = s * factor + add;
+  }
+}
+
+/// Four adjacent samples of group i of a row of outputs, as they lie in memory.
+template <Codes kCodes, int kBytes>
+__device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
+                                           const int (&sum)[4], unsigned (&words)[kBytes]) {
+  if constexpr (kBytes == 1) {
+    if constexpr (kCodes == Codes::kGeneral) {
+      const Epilogue* const epilogues[4] = {&phase.general, &phase.general, &phase.general,
+                                            &phase.general};
+      words[0] = transpose(general_codes(sum, epilogues));
+    } else {
+      const float bases[4] = {phase.base, phase.base, phase.base, phase.base};
+      words[0] = transpose(fast_codes<kCodes>(sum, plane.scale, bases));
+    }
+  } else {
+    unsigned pairs[2];
+    pair_samples<kCodes>(
+        plane, phase, [&](int i) { return make_int2(sum[2 * i], sum[2 * i + 1]); }, pairs);
+    const unsigned even = transpose(pairs[0]), odd = transpose(pairs[1]);
+    words[0] = __byte_perm(even, odd, 0x5410);
+    words[1] = __byte_perm(even, odd, 0x7632);
+  }
+}
+
+/// The rows of outputs of a lane, of four pixels each: where they go in the picture.
+template <int kPixelBytes>
+struct OutputRows {
+  std::uint8_t* to;
+  std::int64_t step;  ///< From one of the lane's rows to the next.
+  int rows;           ///< Of them in the picture,
+  int room;           ///< and bytes of each: 4 kPixelBytes or fewer.
+  bool whole;         ///< All lanes of the warp have all of theirs.
+
+  __device__ __forceinline__ OutputRows(const TensorPlane& plane, TileOrigin origin, int column,
+                                        int row) {
+    const int at = (origin.x + column) * kPixelBytes, y = origin.y + row;
+    to = plane.dst + y * plane.dst_pitch + at;
+    step = kGroupRows * plane.dst_pitch;
+    room = plane.row_bytes - at;
+    rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
+    whole = rows >= kGroups &&
+            origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
+  }
+
+  /// Row i of the lane, of four pixels.
+  template <int kBytes, int kComponents>
+  __device__ __forceinline__ void store(int i, const unsigned (&words)[kComponents][kBytes]) const {
+    std::uint8_t* at = to + i * step;
+    if (whole)
+      store_pixels<kBytes>(at, room, true, words);
+    else if (i < rows)
+      store_pixels<kBytes>(at, room, room >= 4 * kPixelBytes, words);
+  }
+};
+
+/// Brings codes of sums to the picture, where there is one component and the tile lies inside.
+template <int kBytes>
+__device__ __forceinline__ void store_codes(const TensorArguments& a, const TensorPlane& plane,
+                                            const OutputRows<kBytes>& out,
+                                            const int (&sum)[kGroups][4]) {
+  with_codes(a.codes, [&](auto codes) {
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i) {
+      unsigned words[1][kBytes];
+      make_codes<decltype(codes)::value>(plane, plane.phase[0], sum[i], words[0]);
+      store_pixels<kBytes>(out.to + i * out.step, 0, true, words);
+    }
+  });
+}
+
+/// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
+/// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
+template <int kBytes>
+__device__ __forceinline__ void keep_codes(const TensorArguments& a, const TensorPlane& plane,
+                                           const TensorPhase& phase, std::uint8_t* to,
+                                           int plane_bytes, int step,
+                                           const int (&sum)[kGroups][4]) {
+  with_codes(a.codes, [&](auto codes) {
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i, to += step) {
+      unsigned words[kBytes];
+      make_codes<decltype(codes)::value>(plane, phase, sum[i], words);
+#pragma unroll
+      for (int b = 0; b < kBytes; ++b)
+        *reinterpret_cast<unsigned*>(to + b * plane_bytes) = words[b];
+    }
+  });
+}
+
+/// Brings what keep_codes() kept to the picture, and what is copied from where it lies.
+template <int kBytes, int kComponents>
+__device__ __forceinline__ void store_components(const TensorArguments& a, const TensorPlane& plane,
+                                                 OutputRows<kComponents * kBytes> out,
+                                                 const std::uint8_t* own) {
+  const TensorTile& shape = a.groups.tile;
+  const int plane_bytes = shape.rows * shape.pitch;
+  const int centre = a.anchor_y * shape.pitch + a.groups.window.left;
+#pragma unroll 4
+  for (int i = 0; i < kGroups; ++i, own += kGroupRows * shape.pitch) {
+    unsigned words[kComponents][kBytes];
+#pragma unroll
+    for (int k = 0; k < kComponents; ++k)
+#pragma unroll
+      for (int b = 0; b < kBytes; ++b)
+        words[k][b] = *reinterpret_cast<const unsigned*>(own + (k * kBytes + b) * plane_bytes +
+                                                         (plane.phase[k].filtered ? 0 : centre));
+    out.store(i, words);
+  }
+}
+
+template <int kValue>
+using Number = std::integral_constant<int, kValue>;
+
+/// Calls work(components), a type, for a plane of one of `kKinds`.
+template <unsigned kKinds, class Work>
+__device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& work) {
+  constexpr int kMost = kKinds == 0b100 ? 3 : kKinds == 0b1000 ? 4 : 2;
+  constexpr bool kOne = kKinds == 0b1 || kKinds == 0b11 || kKinds == 0b10000 || kKinds == 0b110000;
+  constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
+  if (kAlwaysOne || (kOne && plane.period == 1))
+    work(Number<1>{});
+  else if constexpr (!kAlwaysOne)
+    work(Number<kMost>{});
+}
+
+/// Filters component k of a tile, and after its last one says that its stage is free.
+template <unsigned kKinds>
+__device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
+                                                 int tile, int k, unsigned weights,
+                                                 std::uint8_t* samples, Barrier& free) {
+  constexpr int kBytes = kKinds >= 0b10000 ? 2 : 1;
+  constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
+  const TensorPhase& phase = plane.phase[k];
+  const TensorTile& shape = a.groups.tile;
+  const TileOrigin origin = origin_of(plane, tile);
+  const int row = threadIdx.y % kWarps;
+  const int column = kGroupUnit * (threadIdx.x / 4) + 4 * (threadIdx.x % 4);
+  const int plane_bytes = shape.rows * shape.pitch;
+  std::uint8_t* const own = samples + row * shape.pitch + column;
+  if (kBytes == 2 || phase.filtered) {
+    int sum[kGroups][4];
+    multiply_tile<kBytes>(
+        a, phase.start, weights,
+        static_cast<unsigned>(__cvta_generic_to_shared(samples)) + k * kBytes * plane_bytes, sum);
+    if (kAlwaysOne || plane.period == 1) {
+      const OutputRows<kBytes> out(plane, origin, column, row);
+      if (out.whole) {
+        if (threadIdx.x == 0) free.arrive();
+        store_codes<kBytes>(a, plane, out, sum);
+        return;
+      }
+    }
+    // Until all four warps' products have read it.
+    sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
+    keep_codes<kBytes>(a, plane, phase, own + k * kBytes * plane_bytes, plane_bytes,
+                       kGroupRows * shape.pitch, sum);
+  }
+  if (k + 1 < plane.period) return;
+  with_kind<kKinds>(plane, [&](auto components) {
+    constexpr int kComponents = decltype(components)::value;
+    store_components<kBytes, kComponents>(
+        a, plane, OutputRows<kComponents * kBytes>(plane, origin, column, row), own);
+  });
+  __syncwarp();
+  if (threadIdx.x == 0) free.arrive();
+}
+
+/// kKinds: TensorGroups::kinds.
+template <unsigned kKinds, bool kOnePlane>
+__global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
+    tensor_groups_kernel(const __grid_constant__ TensorArguments a) {
+  constexpr Roles kRoles = roles(kKinds);
+  constexpr int kBlockWarps = kRoles.warps();
+  extern __shared__ __align__(128) std::uint8_t memory[];
+  const TensorGroups& groups = a.groups;
+  std::uint8_t* const weights = memory + groups.stages * groups.stage_bytes;
+  Barriers& barriers = *reinterpret_cast<Barriers*>(weights + groups.weight_bytes);
+
+  // From one lane, so that the compiler takes what follows for the same in all of them.
+  const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
+  Turn turn{static_cast<int>(blockIdx.x), 0};
+  if (role < kRoles.producers) {
+    turn.advance(role, groups.stages);
+    // The first tile is on its way before there are barriers.
+    bool ready = false;
+    const auto make_ready = [&ready] {
+      if (!ready) sync_warps(0, kBlockWarps);
+      ready = true;
+    };
+    for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
+      if (n >= groups.stages) barriers.free[turn.stage].wait(turn.parity ^ 1);
+      int tile = turn.tile;
+      const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
+      const TileOrigin origin = origin_of(plane, tile);
+      const TilePlace place = {origin.x - groups.tile.margin, origin.y - a.anchor_y};
+      with_kind<kKinds>(plane, [&](auto components) {
+        fill_tile<decltype(components)::value, (kKinds >= 0b10000 ? 2 : 1), true>(
+            a, plane, groups.tile, place, memory + turn.stage * groups.stage_bytes,
+            static_cast<int>(threadIdx.x + 32 * (threadIdx.y % kWarps)));
+      });
+      make_ready();
+      barriers.full[turn.stage].arrive_with_copies();
+      __syncwarp();
+      if (threadIdx.x == 0) barriers.full[turn.stage].arrive();
+      turn.advance(kRoles.producers, groups.stages);
+    }
+    make_ready();
+    wait_for_copies();
+    return;
+  }
+
+  const int consumer = role - kRoles.producers;
+  if (consumer == 0 && threadIdx.y % kWarps == 0 && threadIdx.x == 0) {
+    barriers.weights.initialise(1);
+    for (int i = 0; i < groups.stages; ++i) {
+      // A thread arrives with what it has had copied, and a warp with what it has stored.
+      barriers.full[i].initialise(32 * kWarps + kWarps);
+      barriers.free[i].initialise(kWarps);
+    }
+    publish_to_products();
+    barriers.weights.arrive_with(weights, a.plane[0].fragments,
+                                 static_cast<unsigned>(groups.weight_bytes));
+  }
+  sync_warps(0, kBlockWarps);
+  // Barriers tell two phases of a stage apart, not three.
+  const int consumers = min(kRoles.consumers, groups.stages);
+  if (consumer >= consumers) return;
+  barriers.weights.wait(0);
+  const unsigned weights_at = static_cast<unsigned>(__cvta_generic_to_shared(weights));
+  turn.advance(consumer, groups.stages);
+  for (int k = 0; turn.tile < a.blocks;) {
+    if (k == 0) {
+      barriers.full[turn.stage].wait(turn.parity);
+      publish_to_products();
+    }
+    int tile = turn.tile;
+    const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
+    filter_component<kKinds>(a, plane, tile, k, weights_at,
+                             memory + turn.stage * groups.stage_bytes, barriers.free[turn.stage]);
+    if (++k < plane.period) continue;
+    k = 0;
+    turn.advance(consumers, groups.stages);
+  }
+}
+
+using GroupsKernel = void (*)(TensorArguments);
+
+GroupsKernel select_kernel(const TensorArguments& a) {
+  const bool one = a.groups.one_plane;
+  switch (a.groups.kinds) {
+    case 0b1:
+      return one ? tensor_groups_kernel<0b1, true> : tensor_groups_kernel<0b1, false>;
+    case 0b100:
+      return tensor_groups_kernel<0b100, true>;
+    case 0b1000:
+      return tensor_groups_kernel<0b1000, true>;
+    case 0b10000:
+      return one ? tensor_groups_kernel<0b10000, true> : tensor_groups_kernel<0b10000, false>;
+    case 0b100000:
+    case 0b110000:
+      return tensor_groups_kernel<0b110000, false>;
+    default:
+      return tensor_groups_kernel<0b11, false>;
+  }
+}
+
+}  // namespace
+
+cudaError_t load_tensor_groups(const TensorArguments& arguments) {
+  return load_kernel(select_kernel(arguments), arguments.groups.bytes);
+}
+
+cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
+                                 cudaStream_t stream) {
+  TensorArguments by_value = arguments;
+  void* parameters[] = {&by_value};
+  const int blocks = arguments.blocks < processors ? arguments.blocks : processors;
+  return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments)),
+                          dim3(static_cast<unsigned>(blocks)),
+                          dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds).warps())),
+                          parameters, arguments.groups.bytes, stream);
+}
+
+}  // namespace convolve

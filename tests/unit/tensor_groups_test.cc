@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a block of kernel tensor keeps in shared memory for products of warpgroups.
+#include "kernels/core/tensor_groups.h"
+
+#include <gtest/gtest.h>
+
+namespace convolve {
+namespace {
+
+constexpr std::size_t kShared = 227 * 1024;
+
+FrameFormat frame_of(int planes, int components, int sample_bytes) {
+  FrameFormat format;
+  format.plane_count = planes;
+  for (int p = 0; p < planes; ++p) {
+    PlaneFormat& plane = format.planes[p];
+    plane.sample_bytes = sample_bytes;
+    plane.rows = 48;
+    plane.component_count = components;
+    plane.row_bytes = 64 * components * sample_bytes;
+    for (int c = 0; c < components; ++c) {
+      plane.components[c].offset = c * sample_bytes;
+      plane.components[c].step = components * sample_bytes;
+      plane.components[c].width = 64;
+      plane.components[c].height = 48;
+      plane.components[c].depth = 8 * sample_bytes;
+    }
+  }
+  return format;
+}
+
+Mask mask_of(int width, int height, int anchor_x) {
+  Mask mask;
+  mask.width = width;
+  mask.height = height;
+  mask.anchor_x = anchor_x;
+  return mask;
+}
+
+TEST(TensorGroups, UnitsHoldWhatSixteenOutputsSee) {
+  for (int width = 1; width <= 255; ++width)
+    for (const int anchor : {0, 1, width / 2, width - 1}) {
+      if (anchor >= width) continue;
+      const GroupWindow window = group_window(mask_of(width, 5, anchor));
+      const int right = width - 1 - anchor;
+      ASSERT_EQ(window.left % 8, 0);
+      ASSERT_GE(window.left, anchor) << width;
+      ASSERT_GE(kGroupUnit * window.units, window.left + kGroupUnit + right) << width;
+    }
+}
+
+TEST(TensorGroups, ProductsOfAPairOfUnitsAndOfAnOddOne) {
+  const auto products = [](int width, int height) {
+    return group_window(mask_of(width, height, width / 2)).products;
+  };
+  EXPECT_EQ(products(9, 9), 12) << "two units, twelve rows";
+  EXPECT_EQ(products(31, 31), 34 + 17) << "three units: two rows at once of the last";
+  EXPECT_EQ(products(31, 30), 33 + 17);
+  EXPECT_EQ(products(1, 5), 4) << "one unit";
+}
+
+TEST(TensorGroups, MemoryHoldsTheWeightsAndAtLeastTwoTiles) {
+  const Mask mask = mask_of(31, 31, 15);
+  const TensorGroups grey = tensor_groups(frame_of(1, 1, 1), mask, 2, kShared).value();
+  EXPECT_EQ(grey.tile.rows, 94);
+  EXPECT_EQ(grey.tile.pitch, 160);
+  EXPECT_EQ(grey.stage_bytes, 94 * 160);
+  EXPECT_EQ(grey.digit_bytes, 2 * 37 * 512);
+  EXPECT_EQ(grey.weight_bytes, 2 * grey.digit_bytes);
+  EXPECT_EQ(grey.stages, kMostGroupStages);
+  const TensorGroups rgba = tensor_groups(frame_of(1, 4, 1), mask, 2, kShared).value();
+  EXPECT_EQ(rgba.stages, 2);
+  for (const TensorGroups& groups : {grey, rgba}) {
+    EXPECT_LE(groups.bytes, kShared);
+    EXPECT_EQ(groups.bytes, static_cast<std::size_t>(groups.stages * groups.stage_bytes +
+                                                     groups.weight_bytes + kGroupBarrierBytes));
+  }
+  EXPECT_FALSE(tensor_groups(frame_of(1, 4, 1), mask, 3, kShared)) << "one tile";
+  EXPECT_FALSE(tensor_groups(frame_of(1, 1, 1), mask, 2, 64 * 1024));
+}
+
+TEST(TensorGroups, PlanesInOneLaunch) {
+  const Mask mask = mask_of(9, 9, 4);
+  EXPECT_TRUE(tensor_groups(frame_of(1, 1, 1), mask, 1, kShared).value().one_plane);
+  EXPECT_FALSE(tensor_groups(frame_of(3, 1, 1), mask, 1, kShared).value().one_plane);
+  EXPECT_EQ(tensor_groups(frame_of(1, 2, 2), mask, 1, kShared).value().kinds, 0b100000u);
+  EXPECT_FALSE(tensor_groups(frame_of(1, 4, 2), mask, 1, kShared)) << "no kernel";
+}
+
+}  // namespace
+}  // namespace convolve
