@@ -87,10 +87,7 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
       plan.tile_height = tile.height;
       return {};
     }
-    case KernelKind::kTensor:
-      plan.tile_width = kTensorTileBytes;
-      plan.tile_height = kTensorTileRows;
-      return {};
+    case KernelKind::kTensor:  // plan_digits() has.
     case KernelKind::kAuto:
     case KernelKind::kBasic:
     case KernelKind::kConstant:
@@ -104,7 +101,13 @@ bool weights_by_alpha(const FrameFormat& format, const Options& options) {
   return options.alpha_mode == AlphaMode::kPremultiplied && has_weighted(format);
 }
 
-/// Arithmetic of tensor, or why it cannot serve.
+bool has_lone_component(const FrameFormat& format) {
+  return std::any_of(
+      format.planes, format.planes + format.plane_count,
+      [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
+}
+
+/// Arithmetic and tile of tensor, or why it cannot serve.
 Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& options,
                    const DeviceCapabilities& device, Plan& plan) {
   if (device.compute_capability < 75)
@@ -129,6 +132,11 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
                        " digits of 8 bits, or sums of more than 32");
   plan.digits = weights->digits;
   plan.mapping = tensor_mapping(format, mask, device.shared_bytes);
+  if (plan.mapping == TensorMapping::kTiles) {
+    // Planes of one component have the wider tile, which a frame of several shows.
+    plan.tile_width = kTensorTileBytes * (has_lone_component(format) ? 2 : 1);
+    plan.tile_height = kTensorTileRows;
+  }
   plan.accumulator = Accumulator::kInt32;
   plan.storage = MaskStorage::kGlobalMemory;
   return {};
@@ -183,9 +191,8 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
   if (kernel != KernelKind::kSeparable)
     if (Status status = need_dense(mask); !status.ok()) return status;
   if (kernel == KernelKind::kTensor) {
-    Status status = plan_digits(format, mask, options, device, plan);
-    if (status.ok()) status = plan_tile(mask, options, device, plan);
-    if (!status.ok()) return status;
+    if (Status status = plan_digits(format, mask, options, device, plan); !status.ok())
+      return status;
     return plan;
   }
 

@@ -40,46 +40,32 @@ struct Choice {
 // A change here is a change of what users run: it needs a measurement (tests/benchmarks).
 TEST(Planner, TableOfChoices) {
   const Choice table[] = {
-      {"identity",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (1x1, on tensor "
-       "cores)",
+      {"identity", "cuda tensor 1 digit int32 rational global-memory (1x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (1x1, rank 1 but small: several outputs per "
        "thread)"},
-      {"sobel-x",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, on tensor "
-       "cores)",
+      {"sobel-x", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
        "thread)"},
-      {"laplacian",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, on tensor "
-       "cores)",
+      {"laplacian", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
-      {"box:5",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (5x5, on tensor "
-       "cores)",
+      {"box:5", "cuda tensor 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda tensor tile 128x32 2 digits int32 real global-memory (13x13, on tensor "
-       "cores)",
+       "cuda tensor tile 256x32 2 digits int32 real global-memory (13x13, on tensor cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
-      {"motion:13",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (13x1, on "
-       "tensor cores)",
+      {"motion:13", "cuda tensor 1 digit int32 rational global-memory (13x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
-       "cuda tensor tile 128x32 2 digits int32 real global-memory (15x15, on tensor "
-       "cores)",
+       "cuda tensor tile 256x32 2 digits int32 real global-memory (15x15, on tensor cores)",
        "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
       {"disk:127.5",
-       "cuda tensor tile 128x32 1 digit int32 real global-memory (255x255, on tensor "
-       "cores)",
+       "cuda tensor tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
        "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
       {"gaussian:30",
        "cuda separable tile 64x32 two-pass float32 real constant-memory (181x181, rank 1: 362 taps "
        "instead of 32761)",
-       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
-       "32761)"},
+       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of 32761)"},
       {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
       {"box:41", "cuda box int32 rational parameter (41x41, equal weights: running sums)",
@@ -87,7 +73,7 @@ TEST(Planner, TableOfChoices) {
       {"box:25", "cuda box int32 rational parameter (25x25, equal weights: running sums)",
        "cpu box int32 rational host-memory (25x25, equal weights: running sums)"},
       {"box:15",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (15x15, on tensor cores)",
+       "cuda tensor tile 256x32 1 digit int32 rational global-memory (15x15, on tensor cores)",
        "cpu box int32 rational host-memory (15x15, equal weights: running sums)"},
       {"2x1: 1e38 -1e38",
        "cuda separable one-pass wide real constant-memory (2x1, rank 1: 3 taps instead of 2)",
@@ -142,6 +128,17 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
 
   EXPECT_NE(plan_text("2x1: 1e38 -1e38", h100(), tensor).find("size: the weights need more than 3"),
             std::string::npos);
+}
+
+TEST(Planner, TensorShowsATileWhereItHasOne) {
+  const auto tile = [](const FrameFormat& format, const char* mask) {
+    const Plan plan = make_plan(format, mask_of(mask), forced(KernelKind::kTensor), h100()).value();
+    return std::to_string(plan.tile_width) + "x" + std::to_string(plan.tile_height);
+  };
+  EXPECT_EQ(tile(grey(640, 480), "disk:7.5"), "256x32");
+  EXPECT_EQ(tile(unit::nv12(640, 480), "disk:7.5"), "256x32");
+  EXPECT_EQ(tile(unit::rgba(640, 480), "disk:7.5"), "128x32");
+  EXPECT_EQ(tile(grey(640, 480), "laplacian"), "0x0") << "warps march down columns";
 }
 
 TEST(Planner, BoxIsForEqualWeights) {
