@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/core/box.h"
 #include "kernels/core/box_tile.h"
@@ -10,6 +11,7 @@
 #include "kernels/core/cost.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/shift.h"
 #include "kernels/core/tensor_tiles.h"
 
 namespace convolve {
@@ -92,6 +94,7 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
     case KernelKind::kBasic:
     case KernelKind::kConstant:
     case KernelKind::kBox:  // Cuts each plane as its size asks.
+    case KernelKind::kShift:
       return {};
   }
   return {};
@@ -164,6 +167,19 @@ Status plan_box(const FrameFormat& format, const Mask& mask, const Options& opti
   return {};
 }
 
+/// Arithmetic of shift, or why it cannot serve.
+Status plan_shift(const FrameFormat& format, const Mask& mask, const Options& options,
+                  const DeviceCapabilities& device, Plan& plan) {
+  if (!shift_of(mask)) return unsupported("rank: more than one of its weights is not 0");
+  if (weights_by_alpha(format, options))
+    return unsupported("alpha: it cannot weight colour by alpha");
+  plan.rational = is_rational(format, mask, options.scale);
+  plan.accumulator = Accumulator::kFloat32;  // Which holds the difference of any two codes.
+  plan.storage =
+      device.backend == BackendKind::kCuda ? MaskStorage::kParameter : MaskStorage::kHostMemory;
+  return {};
+}
+
 /// Everything but the reason for `kernel`, or why it cannot serve: "size: ...", "memory: ...",
 /// "rank: ...", "device: ..." or "alpha: ...".
 Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& mask,
@@ -186,6 +202,11 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
   plan.kernel = kernel;
   if (kernel == KernelKind::kBox) {
     if (Status status = plan_box(format, mask, options, device, plan); !status.ok()) return status;
+    return plan;
+  }
+  if (kernel == KernelKind::kShift) {
+    if (Status status = plan_shift(format, mask, options, device, plan); !status.ok())
+      return status;
     return plan;
   }
   if (kernel != KernelKind::kSeparable)
@@ -272,6 +293,9 @@ std::string reason_for(const Plan& plan, const Mask& mask) {
     return size_text(mask) + ", rank 1: " + taps_text(mask);
   if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
   if (plan.kernel == KernelKind::kBox) return size_text(mask) + ", equal weights: running sums";
+  if (plan.kernel == KernelKind::kShift)
+    return size_text(mask) + (mask.zero_taps == mask.taps() ? ", all 0: nothing is read"
+                                                            : ", one tap: samples are moved");
   return size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
          "several outputs per thread";
 }
@@ -296,6 +320,28 @@ Result<Plan> choose_cuda(const FrameFormat& format, const Mask& mask, const Opti
   return *std::move(best);
 }
 
+/// The first that serves, in an order that the size of the mask decides.
+Result<Plan> choose_cpu(const FrameFormat& format, const Mask& mask, const Options& options,
+                        const DeviceCapabilities& device) {
+  const std::pair<KernelKind, bool> candidates[] = {
+      {KernelKind::kShift, true},
+      {KernelKind::kBox, mask.width + mask.height >= kCpuBoxSides},
+      {KernelKind::kSeparable, mask.rank1 && two_passes_pay(mask, device.backend)},
+      {KernelKind::kCoarsened, true},
+  };
+  Status refusal;
+  for (const auto& [kernel, worthwhile] : candidates) {
+    if (!worthwhile) continue;
+    Result<Plan> plan = plan_for(kernel, format, mask, options, device);
+    if (plan.ok()) {
+      plan.value().reason = reason_for(plan.value(), mask);
+      return plan;
+    }
+    refusal = plan.status();
+  }
+  return unsupported("no kernel can serve this mask: " + refusal.message());
+}
+
 /// The kernel of what is not weighted by alpha.
 Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Options& options,
                            const DeviceCapabilities& device) {
@@ -318,26 +364,7 @@ Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Op
   }
 
   if (device.backend == BackendKind::kCuda) return choose_cuda(format, mask, options, device);
-  if (mask.width + mask.height >= kCpuBoxSides) {
-    Result<Plan> plan = plan_for(KernelKind::kBox, format, mask, options, device);
-    if (plan.ok()) {
-      plan.value().reason = reason_for(plan.value(), mask);
-      return plan;
-    }
-  }
-  if (mask.rank1 && two_passes_pay(mask, device.backend)) {
-    Result<Plan> plan = plan_for(KernelKind::kSeparable, format, mask, options, device);
-    if (plan.ok()) {
-      plan.value().reason = reason_for(plan.value(), mask);
-      return plan;
-    }
-  }
-  Result<Plan> plan = plan_for(KernelKind::kCoarsened, format, mask, options, device);
-  if (plan.ok()) {
-    plan.value().reason = reason_for(plan.value(), mask);
-    return plan;
-  }
-  return unsupported("no kernel can serve this mask: " + plan.status().message());
+  return choose_cpu(format, mask, options, device);
 }
 
 }  // namespace

@@ -63,8 +63,10 @@ enum class MaskKind : int {
               ///< with bias 0.5.
   kRank1,     ///< A column times a row of integers, over a power of two.
   kBox,
+  kShift,  ///< One tap of 1, in the upper left corner.
+  kTap,    ///< One tap of 1/2, in the middle.
 };
-inline constexpr int kMaskKindCount = 5;
+inline constexpr int kMaskKindCount = 7;
 const char* mask_kind_name(MaskKind kind);
 
 struct MaskCase {

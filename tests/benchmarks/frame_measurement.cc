@@ -22,9 +22,9 @@ double filtered_samples(const FrameFormat& format) {
   return samples;
 }
 
-/// Multiply-adds that `plan` takes for a sample: box adds and subtracts only.
+/// Multiply-adds that `plan` takes for a sample: box adds and subtracts only, shift moves.
 double taps_of(const Mask& mask, const Plan& plan) {
-  if (plan.kernel == KernelKind::kBox) return 0;
+  if (plan.kernel == KernelKind::kBox || plan.kernel == KernelKind::kShift) return 0;
   return plan.passes() == Passes::kRowColumn ? mask.width + mask.height
                                              : static_cast<double>(mask.taps());
 }

@@ -40,9 +40,13 @@ struct Choice {
 // A change here is a change of what users run: it needs a measurement (tests/benchmarks).
 TEST(Planner, TableOfChoices) {
   const Choice table[] = {
-      {"identity", "cuda tensor 1 digit int32 rational global-memory (1x1, on tensor cores)",
-       "cpu coarsened float32 rational host-memory (1x1, rank 1 but small: several outputs per "
-       "thread)"},
+      {"identity", "cuda shift float32 rational parameter (1x1, one tap: samples are moved)",
+       "cpu shift float32 rational host-memory (1x1, one tap: samples are moved)"},
+      {"0 0 0; 0 0 0; 0 0.7234567891 0",
+       "cuda shift float32 real parameter (3x3, one tap: samples are moved)",
+       "cpu shift float32 real host-memory (3x3, one tap: samples are moved)"},
+      {"2x1: 0 0", "cuda shift float32 rational parameter (2x1, all 0: nothing is read)",
+       "cpu shift float32 rational host-memory (2x1, all 0: nothing is read)"},
       {"sobel-x", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
        "thread)"},
@@ -169,6 +173,27 @@ TEST(Planner, BoxIsForEqualWeights) {
             std::string::npos);
 }
 
+TEST(Planner, ShiftIsForOneTap) {
+  const Options shift = forced(KernelKind::kShift);
+  for (const DeviceCapabilities& device : {h100(), cpu()}) {
+    EXPECT_NE(plan_text("0 0 0; 0 1 0; 0 0 1", device, shift)
+                  .find("rank: more than one of its weights is not 0; on the "),
+              std::string::npos);
+    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("identity"), {}, device).value().kernel,
+              KernelKind::kShift);
+    Options weighted = shift;
+    weighted.alpha_mode = AlphaMode::kPremultiplied;
+    EXPECT_NE(make_plan(unit::rgba(64, 48), mask_of("identity"), weighted, device)
+                  .status()
+                  .message()
+                  .find("alpha: "),
+              std::string::npos);
+  }
+  // Whose samples have others between them, one by one.
+  EXPECT_NE(make_plan(unit::yuy2(3840, 2160), mask_of("identity"), {}, h100()).value().kernel,
+            KernelKind::kShift);
+}
+
 // Passes over rows and columns win where a mask of rank 1 is large or needs many digits.
 TEST(Planner, SeparableTakesOverFromTensor) {
   EXPECT_NE(plan_text("gaussian:3", h100()).find("cuda tensor"), std::string::npos);
@@ -180,7 +205,9 @@ TEST(Planner, ForcedKernelsAreTaken) {
     if (info.kind == KernelKind::kAuto) continue;
     for (const DeviceCapabilities& device : {h100(), cpu()}) {
       const bool cuda = device.backend == BackendKind::kCuda;
-      const char* mask = info.kind == KernelKind::kBox ? "box:3" : "sobel-x";
+      const char* mask = info.kind == KernelKind::kBox     ? "box:3"
+                         : info.kind == KernelKind::kShift ? "identity"
+                                                           : "sobel-x";
       const Result<Plan> plan = make_plan(grey(64, 48), mask_of(mask), forced(info.kind), device);
       EXPECT_EQ(plan.ok(), cuda ? info.on_cuda : info.on_cpu) << info.nick;
       if (plan.ok()) {
