@@ -27,8 +27,8 @@ FrameView cut(const FrameView& frame, int plane, int first_row, int rows) {
   return band;
 }
 
-/// Filters only the rows that the band can see. Where the picture goes on beyond them, the cut rows
-/// are not at the band, so their ghost cells do not matter.
+/// Filters the rows of the band, with what they can see. Where the picture goes on beyond that,
+/// ghost cells do not matter.
 std::vector<Truth> filter_band(const FrameView& frame, int plane, int component, int first_row,
                                const Mask& mask, const RunArguments& arguments,
                                AlphaMode alpha_mode) {
@@ -40,15 +40,13 @@ std::vector<Truth> filter_band(const FrameView& frame, int plane, int component,
   const Picture input = decode_component(seen, plane, component);
   const std::optional<AlphaPlace> alpha = find_alpha(frame.format);
   const bool weighted = alpha_mode == AlphaMode::kPremultiplied && alpha && rule.weightable();
-  const ReferenceResult result =
-      weighted ? reference_filter_weighted(
-                     input, decode_component(seen, alpha->plane, alpha->component),
-                     frame.format.planes[alpha->plane].components[alpha->component].max_code(),
-                     rule, mask, arguments)
-               : reference_filter(input, rule, mask, arguments);
-  const auto from =
-      result.samples.begin() + static_cast<std::ptrdiff_t>(first_row - first_seen) * rule.width;
-  return {from, from + static_cast<std::ptrdiff_t>(kBandRows) * rule.width};
+  const RowRange rows{first_row - first_seen, kBandRows};
+  return weighted ? reference_filter_weighted(
+                        input, decode_component(seen, alpha->plane, alpha->component),
+                        frame.format.planes[alpha->plane].components[alpha->component].max_code(),
+                        rule, mask, arguments, rows)
+                        .samples
+                  : reference_filter(input, rule, mask, arguments, rows).samples;
 }
 
 }  // namespace
