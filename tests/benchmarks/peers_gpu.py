@@ -28,7 +28,7 @@ except ImportError:
     numpy = None
 
 WIDTH, HEIGHT = 3840, 2160
-SIDES = [3, 5, 7, 9, 15, 25, 31, 41, 51, 63]
+SIDES = [3, 7, 15, 31, 63]
 LAUNCHES = 16
 # Of a batch, in seconds: what takes longer is launched less often.
 LONGEST_BATCH = 0.05
