@@ -103,8 +103,9 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
 }
 
 bool Convolver::serves(double scale, double bias) const {
-  // Sums of codes are exact whatever the scale; it only chooses the class.
-  if (plan_.kernel == KernelKind::kBox) return plan_.rational == is_rational(format_, mask_, scale);
+  // Sums of codes are exact whatever the scale, as are codes; it only chooses the class.
+  if (plan_.kernel == KernelKind::kBox || plan_.kernel == KernelKind::kShift)
+    return plan_.rational == is_rational(format_, mask_, scale);
   const bool exact_enough = digits_
                                 ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
                                 : accumulator_serves(format_, mask_, scale, bias, plan_.passes(),

@@ -36,6 +36,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, tiles",
     "tensor, groups",
     "box",
+    "shift",
 };
 
 /// Threads of a block of the book's kernels, each with one cell: 32 x 32.
@@ -102,6 +103,8 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
       // A sample costs the same under any mask, but tiles have rows above and columns beside them.
       // Cut to the picture: none of it lies beyond the edge.
       return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
+    case KernelKind::kShift:
+      return {in_tiles(1, 1), 0};
   }
   return {in_tiles(kBookBlock, kBookBlock), taps};
 }
@@ -124,7 +127,9 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
     ++filtered;
     in_double += codes_in_double(plan, component, mask);
   }
-  const bool spread = group.step > plane.sample_bytes;
+  // shift takes all components of a pixel together, if there are no others.
+  const bool together = plan.kernel == KernelKind::kShift;
+  const bool spread = group.step > plane.sample_bytes * (together ? group.count : 1);
   CostTerms common{};
   common[kCostLaunch] = 1;
   common[kCostMegabytes] =
@@ -233,6 +238,8 @@ CostClass cost_class(const Plan& plan) {
                                     static_cast<int>(plan.mapping));
     case KernelKind::kBox:
       return CostClass::kBox;
+    case KernelKind::kShift:
+      return CostClass::kShift;
   }
   return CostClass::kBasic;
 }

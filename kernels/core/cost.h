@@ -59,8 +59,9 @@ enum class CostClass : int {
   kTensorTiles,
   kTensorGroups,
   kBox,
+  kShift,
 };
-inline constexpr int kCostClassCount = 20;
+inline constexpr int kCostClassCount = 21;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 
@@ -108,7 +109,7 @@ struct LaunchWork {
 };
 
 /// What `plan` does to a frame, launch by launch. Units of work for a sample are multiply-adds;
-/// for tensor they are tensor_products(), for box the sides of the mask, W + H.
+/// for tensor they are tensor_products(), for box the sides of the mask, W + H, and shift has none.
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask);
 
 double launch_microseconds(const CostTerms& constants, const LaunchWork& launch);

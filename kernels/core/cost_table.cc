@@ -41,11 +41,13 @@ CostConstants h100() {
           {{3.029, 0, 0, 0.02651, 0, 0, 0.5984, 0.06793, 0.03613, 0}},  // tensor, pairs
           {{6.277, 0.4142, 0.7613, 0.186, 0, 1.392, 0.02917, 0.06666, 0, 0.138}},
           // By hand, within 25 %: GRAY8 4K 12.0 us at 3x3 with one digit, 36.2 at 31x31 with two.
-          {{4.7, 0.33, 1, 0.045, 0, 1.4, 0, 0.0302, 0.25,
-            0.14}},  // tensor, groups
-                     // By hand, for 64 boxes of `bench_planes --grid` at commit aa32b23, within 40
-                     // %: GRAY8 4K 22.1 us at 3x3 and 26.9 at 31x31, RGBA 262 and 283.
-          {{7.1, 0, 3.1, 0.05, 1.6, 0, 1.75, 0.006, 5.5, 0}},  // box
+          {{4.7, 0.33, 1, 0.045, 0, 1.4, 0, 0.0302, 0.25, 0.14}},
+          // By hand, for 64 boxes of `bench_planes --grid` at commit aa32b23, within 40 %: GRAY8 4K
+          // 22.1 us at 3x3 and 26.9 at 31x31, RGBA 262 and 283.
+          {{7.1, 0, 3.1, 0.05, 1.6, 0, 1.75, 0.006, 5.5, 0}},
+          // By hand, for 96 cases of `bench_planes --kernels=shift`, within 30 %: GRAY8 4K 7.7 us,
+          // 640x480 2.4, RGBA 4K 25.6, YUY2 4K 89.7. Doubles are guessed.
+          {{2.2, 0.35, 0, 0, 0, 0, 0, 0, 4.4, 1}},
       }},
   };
 }
@@ -70,6 +72,7 @@ int GpuFigures::*work_rate(CostClass cost_class) {
     case CostClass::kCoarsenedFloat32:
     case CostClass::kSeparableFloat32:
     case CostClass::kSeparableTwoPass:
+    case CostClass::kShift:
       return &GpuFigures::float32;
     case CostClass::kCoarsenedInt32:
     case CostClass::kCoarsenedWide:

@@ -34,6 +34,9 @@ const KernelInfo kKernels[kKernelCount] = {
     {KernelKind::kBox, "box",
      "Masks of equal weights by running sums, at nearly one cost for all sizes (cuda, cpu)", true,
      true},
+    {KernelKind::kShift, "shift",
+     "Masks with at most one weight that is not 0: samples are moved, not summed (cuda, cpu)", true,
+     true},
 };
 
 const KernelInfo& kernel_info(KernelKind kind) {

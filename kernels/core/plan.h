@@ -32,6 +32,7 @@ enum class KernelKind : int {
   kSeparable,
   kTensor,
   kBox,
+  kShift,
 };
 
 struct KernelInfo {
@@ -43,7 +44,7 @@ struct KernelInfo {
 };
 
 /// All kernels, kAuto first, in the order of the enum.
-inline constexpr int kKernelCount = 10;
+inline constexpr int kKernelCount = 11;
 extern const KernelInfo kKernels[kKernelCount];
 const KernelInfo& kernel_info(KernelKind kind);
 
@@ -52,7 +53,7 @@ enum class MaskStorage : int {
   kHostMemory,
   kConstantMemory,
   kGlobalMemory,
-  kParameter,  ///< box: one weight, which is part of the epilogue.
+  kParameter,  ///< box, shift: one weight, which is part of the epilogue.
 };
 
 /// What the user asked for beyond mask and format.
@@ -116,7 +117,8 @@ struct Plan {
 
 /// The kernels that kernel=auto chooses from on CUDA: the others are the book's, to be asked for.
 inline constexpr KernelKind kChosenOnCuda[] = {KernelKind::kTensor, KernelKind::kSeparable,
-                                               KernelKind::kCoarsened, KernelKind::kBox};
+                                               KernelKind::kCoarsened, KernelKind::kBox,
+                                               KernelKind::kShift};
 
 /// Largest mask that fits the 64 KB constant bank of a module, in bytes.
 inline constexpr std::size_t kConstantBankBytes = 65536;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/core/box.h"
 #include "kernels/core/box_tile.h"
@@ -10,6 +11,7 @@
 #include "kernels/core/cost.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/shift.h"
 #include "kernels/core/tensor_tiles.h"
 
 namespace convolve {
@@ -87,14 +89,12 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
       plan.tile_height = tile.height;
       return {};
     }
-    case KernelKind::kTensor:
-      plan.tile_width = kTensorTileBytes;
-      plan.tile_height = kTensorTileRows;
-      return {};
+    case KernelKind::kTensor:  // plan_digits() has.
     case KernelKind::kAuto:
     case KernelKind::kBasic:
     case KernelKind::kConstant:
     case KernelKind::kBox:  // Cuts each plane as its size asks.
+    case KernelKind::kShift:
       return {};
   }
   return {};
@@ -104,7 +104,13 @@ bool weights_by_alpha(const FrameFormat& format, const Options& options) {
   return options.alpha_mode == AlphaMode::kPremultiplied && has_weighted(format);
 }
 
-/// Arithmetic of tensor, or why it cannot serve.
+bool has_lone_component(const FrameFormat& format) {
+  return std::any_of(
+      format.planes, format.planes + format.plane_count,
+      [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
+}
+
+/// Arithmetic and tile of tensor, or why it cannot serve.
 Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& options,
                    const DeviceCapabilities& device, Plan& plan) {
   if (device.compute_capability < 75)
@@ -133,6 +139,14 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
     return unsupported(std::string("device: its mapping ") + tensor_mapping_name(*options.mapping) +
                        " does not serve here");
   plan.mapping = options.mapping.value_or(tensor_mapping(format, mask, plan.digits, units));
+  if (plan.mapping == TensorMapping::kTiles) {
+    // Planes of one component have the wider tile, which a frame of several shows.
+    plan.tile_width = kTensorTileBytes * (has_lone_component(format) ? 2 : 1);
+    plan.tile_height = kTensorTileRows;
+  } else if (plan.mapping == TensorMapping::kGroups) {
+    plan.tile_width = kTensorTileBytes;
+    plan.tile_height = kGroupTileRows;
+  }
   plan.accumulator = Accumulator::kInt32;
   plan.storage = MaskStorage::kGlobalMemory;
   return {};
@@ -160,6 +174,19 @@ Status plan_box(const FrameFormat& format, const Mask& mask, const Options& opti
   return {};
 }
 
+/// Arithmetic of shift, or why it cannot serve.
+Status plan_shift(const FrameFormat& format, const Mask& mask, const Options& options,
+                  const DeviceCapabilities& device, Plan& plan) {
+  if (!shift_of(mask)) return unsupported("rank: more than one of its weights is not 0");
+  if (weights_by_alpha(format, options))
+    return unsupported("alpha: it cannot weight colour by alpha");
+  plan.rational = is_rational(format, mask, options.scale);
+  plan.accumulator = Accumulator::kFloat32;  // Which holds the difference of any two codes.
+  plan.storage =
+      device.backend == BackendKind::kCuda ? MaskStorage::kParameter : MaskStorage::kHostMemory;
+  return {};
+}
+
 /// Everything but the reason for `kernel`, or why it cannot serve: "size: ...", "memory: ...",
 /// "rank: ...", "device: ..." or "alpha: ...".
 Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& mask,
@@ -184,12 +211,16 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
     if (Status status = plan_box(format, mask, options, device, plan); !status.ok()) return status;
     return plan;
   }
+  if (kernel == KernelKind::kShift) {
+    if (Status status = plan_shift(format, mask, options, device, plan); !status.ok())
+      return status;
+    return plan;
+  }
   if (kernel != KernelKind::kSeparable)
     if (Status status = need_dense(mask); !status.ok()) return status;
   if (kernel == KernelKind::kTensor) {
-    Status status = plan_digits(format, mask, options, device, plan);
-    if (status.ok()) status = plan_tile(mask, options, device, plan);
-    if (!status.ok()) return status;
+    if (Status status = plan_digits(format, mask, options, device, plan); !status.ok())
+      return status;
     return plan;
   }
 
@@ -269,6 +300,9 @@ std::string reason_for(const Plan& plan, const Mask& mask) {
     return size_text(mask) + ", rank 1: " + taps_text(mask);
   if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
   if (plan.kernel == KernelKind::kBox) return size_text(mask) + ", equal weights: running sums";
+  if (plan.kernel == KernelKind::kShift)
+    return size_text(mask) + (mask.zero_taps == mask.taps() ? ", all 0: nothing is read"
+                                                            : ", one tap: samples are moved");
   return size_text(mask) + (mask.rank1 ? ", rank 1 but small: " : ", ") +
          "several outputs per thread";
 }
@@ -293,6 +327,28 @@ Result<Plan> choose_cuda(const FrameFormat& format, const Mask& mask, const Opti
   return *std::move(best);
 }
 
+/// The first that serves, in an order that the size of the mask decides.
+Result<Plan> choose_cpu(const FrameFormat& format, const Mask& mask, const Options& options,
+                        const DeviceCapabilities& device) {
+  const std::pair<KernelKind, bool> candidates[] = {
+      {KernelKind::kShift, true},
+      {KernelKind::kBox, mask.width + mask.height >= kCpuBoxSides},
+      {KernelKind::kSeparable, mask.rank1 && two_passes_pay(mask, device.backend)},
+      {KernelKind::kCoarsened, true},
+  };
+  Status refusal;
+  for (const auto& [kernel, worthwhile] : candidates) {
+    if (!worthwhile) continue;
+    Result<Plan> plan = plan_for(kernel, format, mask, options, device);
+    if (plan.ok()) {
+      plan.value().reason = reason_for(plan.value(), mask);
+      return plan;
+    }
+    refusal = plan.status();
+  }
+  return unsupported("no kernel can serve this mask: " + refusal.message());
+}
+
 /// The kernel of what is not weighted by alpha.
 Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Options& options,
                            const DeviceCapabilities& device) {
@@ -315,26 +371,7 @@ Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Op
   }
 
   if (device.backend == BackendKind::kCuda) return choose_cuda(format, mask, options, device);
-  if (mask.width + mask.height >= kCpuBoxSides) {
-    Result<Plan> plan = plan_for(KernelKind::kBox, format, mask, options, device);
-    if (plan.ok()) {
-      plan.value().reason = reason_for(plan.value(), mask);
-      return plan;
-    }
-  }
-  if (mask.rank1 && two_passes_pay(mask, device.backend)) {
-    Result<Plan> plan = plan_for(KernelKind::kSeparable, format, mask, options, device);
-    if (plan.ok()) {
-      plan.value().reason = reason_for(plan.value(), mask);
-      return plan;
-    }
-  }
-  Result<Plan> plan = plan_for(KernelKind::kCoarsened, format, mask, options, device);
-  if (plan.ok()) {
-    plan.value().reason = reason_for(plan.value(), mask);
-    return plan;
-  }
-  return unsupported("no kernel can serve this mask: " + plan.status().message());
+  return choose_cpu(format, mask, options, device);
 }
 
 }  // namespace

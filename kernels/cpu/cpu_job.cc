@@ -12,6 +12,7 @@
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
 #include "kernels/cpu/separable.h"
+#include "kernels/cpu/shift.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace convolve {
@@ -100,6 +101,13 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
   return true;
 }
 
+/// True if the plan's kernel can read the mask.
+bool readable(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  if (plan.kernel == KernelKind::kBox) return box_weight(mask) && box_sums_fit(format, mask);
+  if (plan.kernel == KernelKind::kShift) return shift_of(mask).has_value();
+  return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask& mask,
@@ -109,9 +117,7 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
   if (plan.backend != BackendKind::kCpu || !kernel_info(plan.kernel).on_cpu ||
       (plan.accumulator == Accumulator::kInt32) != box)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
-  if (box                                   ? !box_weight(mask) || !box_sums_fit(format, mask)
-      : plan.passes() == Passes::kRowColumn ? !mask.rank1
-                                            : !mask.dense())
+  if (!readable(plan, format, mask))
     return unsupported("the mask does not fit the plan " + plan.to_string());
 
   std::unique_ptr<CpuJob> job(new CpuJob());
@@ -128,6 +134,10 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
 void CpuJob::encode(const Mask& mask) {
   if (plan_.kernel == KernelKind::kBox) {
     box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
+    return;
+  }
+  if (plan_.kernel == KernelKind::kShift) {
+    shift_ = *shift_of(mask);
     return;
   }
   const Accumulator accumulator = plan_.accumulator;
@@ -163,6 +173,10 @@ Status CpuJob::allocate(const FrameFormat& format) {
     halo = mask_.width;
     strip_width_ = choose_strip_width(extent.width, halo, kBoxLines + 1, shape.cell_bytes);
     shape.source_lines = kBoxLines;
+    shape.table_lines = 0;
+  } else if (plan_.kernel == KernelKind::kShift) {
+    strip_width_ = choose_strip_width(extent.width, 0, 2, shape.cell_bytes);
+    shape.source_lines = 1;
     shape.table_lines = 0;
   } else if (plan_.kernel == KernelKind::kCoarsened) {
     strip_width_ = choose_strip_width(extent.width, halo, block_lines, shape.cell_bytes);
@@ -236,6 +250,15 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
   piece.bands = divide_up(height, piece.band_rows);
 }
 
+Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
+  const double scale = arguments.scale, bias = arguments.bias;
+  if (plan_.kernel == KernelKind::kBox)
+    return make_box_epilogue(component, mask_, scale, bias, plan_.rational);
+  if (plan_.kernel == KernelKind::kShift)
+    return make_box_epilogue(component, shift_.tap, scale, bias, plan_.rational);
+  return make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
+}
+
 void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
                        const RunArguments& arguments) {
   const PlaneFormat& plane = src.format.planes[p];
@@ -262,12 +285,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     const Work work = work_of(component);
     WeightedTask task;
     task.colour = make(p, plane, component);
-    if (work == Work::kFilter)
-      task.colour.epilogue =
-          plan_.kernel == KernelKind::kBox
-              ? make_box_epilogue(component, mask_, arguments.scale, arguments.bias, plan_.rational)
-              : make_epilogue(component, mask_, arguments.scale, arguments.bias, plan_.rational,
-                              plan_.accumulator);
+    if (work == Work::kFilter) task.colour.epilogue = epilogue_of(component, arguments);
     if (work == Work::kWeight) {
       const PlaneFormat& alpha_plane = src.format.planes[alpha_place_.plane];
       const Component& alpha = alpha_plane.components[alpha_place_.component];
@@ -339,6 +357,8 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
   const Workspace& workspace = workspaces_[worker];
   if (plan_.kernel == KernelKind::kBox)
     filter_box(task, box_, area, workspace);
+  else if (plan_.kernel == KernelKind::kShift)
+    filter_shift(task, shift_, area, workspace);
   else if (plan_.kernel == KernelKind::kCoarsened)
     filter_coarsened(task, taps_, area, workspace);
   else if (stage == Stage::kRowPass)

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "kernels/core/backend.h"
+#include "kernels/core/shift.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
 #include "kernels/cpu/component_task.h"
@@ -55,6 +56,7 @@ class CpuJob final : public Job {
   CpuJob() = default;
 
   void encode(const Mask& mask);
+  Epilogue epilogue_of(const Component& component, const RunArguments& arguments) const;
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
   Work work_of(const Component& component) const;
@@ -75,6 +77,7 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
+  Shift shift_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

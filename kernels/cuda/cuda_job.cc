@@ -10,6 +10,7 @@
 
 #include "kernels/core/box.h"
 #include "kernels/core/box_tile.h"
+#include "kernels/core/shift.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/fault.h"
 #include "kernels/cuda/mask_bank.h"
@@ -67,6 +68,7 @@ class CudaJob final : public Job {
   Status reserve_planes();
   Status reserve_intermediate();
   Status choose_box_tiles();
+  Status place_shift();
   Status load_kernels();
   void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
@@ -90,6 +92,7 @@ class CudaJob final : public Job {
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
   std::optional<WeightedPass> weighted_;
+  std::optional<Shift> shift_;        ///< If the plan is kernel shift.
   std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
   LaunchArguments arguments_;         ///< What all launches share.
 
@@ -129,7 +132,9 @@ Status CudaJob::prepare() {
   arguments_.mask.height = mask_.height;
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
-  Status status = plan_.kernel == KernelKind::kBox ? choose_box_tiles() : place_mask();
+  Status status = plan_.kernel == KernelKind::kBox     ? choose_box_tiles()
+                  : plan_.kernel == KernelKind::kShift ? place_shift()
+                                                       : place_mask();
   if (status.ok()) status = prepare_weighting();
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
@@ -187,6 +192,14 @@ Status CudaJob::choose_box_tiles() {
     if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
     box_tiles_[g] = *tile;
   }
+  return {};
+}
+
+Status CudaJob::place_shift() {
+  shift_ = shift_of(mask_);
+  if (!shift_) return unsupported("kernel shift: the mask has more than one tap");
+  arguments_.storage = MaskStorage::kParameter;
+  arguments_.mask = MaskArguments{1, 1, -shift_->x, -shift_->y, 0, nullptr};
   return {};
 }
 
@@ -269,6 +282,8 @@ void CudaJob::update_epilogues(double scale, double bias) {
       if (plan_.kernel == KernelKind::kBox) {
         epilogues_[p][c] = make_box_epilogue(component, mask_, scale, bias, plan_.rational);
         divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
+      } else if (shift_) {
+        epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
       } else {
         epilogues_[p][c] =
             make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);

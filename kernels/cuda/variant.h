@@ -41,7 +41,8 @@ struct GroupArguments {
 };
 
 /// The mask as a kernel reads it: weights of the plan's accumulator, row-major; for separable the
-/// row's weights, then the column's.
+/// row's weights, then the column's. shift has none: its mask is the one tap, whose weight is in
+/// the epilogue, and whose anchor may lie outside.
 struct MaskArguments {
   int width = 1;
   int height = 1;
@@ -91,5 +92,6 @@ extern const Variant kCachedHaloVariant;
 extern const Variant kCoarsenedVariant;
 extern const Variant kSeparableVariant;
 extern const Variant kBoxVariant;
+extern const Variant kShiftVariant;
 
 }  // namespace convolve

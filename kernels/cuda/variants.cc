@@ -23,6 +23,8 @@ const Variant& cuda_variant(KernelKind kind) {
       return kSeparableVariant;
     case KernelKind::kBox:
       return kBoxVariant;
+    case KernelKind::kShift:
+      return kShiftVariant;
   }
   return kBasicVariant;
 }

@@ -100,10 +100,10 @@ bool find_fraction(const Mask& mask, double scale, int max_code, Fraction* fract
 }
 
 void filter_rational(const GhostedPicture& ghosted, const Picture& input, const Component& rule,
-                     const Mask& mask, const Fraction& fraction, int base,
+                     const Mask& mask, const Fraction& fraction, int base, RowRange rows,
                      std::vector<Truth>* result) {
   std::vector<std::int64_t> sums(input.width);
-  for (int y = 0; y < input.height; ++y) {
+  for (int y = rows.first; y < rows.end(input.height); ++y) {
     std::fill(sums.begin(), sums.end(), 0);
     for (int i = 0; i < mask.height; ++i)
       for (int j = 0; j < mask.width; ++j)
@@ -214,13 +214,14 @@ Truth judge(Float128 value, double zone_width, int max_code) {
 }
 
 void filter_real(const GhostedPicture& ghosted, const Picture& input, const Component& rule,
-                 const Mask& mask, double scale, int base, std::vector<Truth>* result) {
+                 const Mask& mask, double scale, int base, RowRange rows,
+                 std::vector<Truth>* result) {
   const DigitMask digits(mask);
   const double zone_width = zone(mask, scale, rule.depth);
   std::vector<std::vector<std::int64_t>> sums(digits.count(),
                                               std::vector<std::int64_t>(input.width));
   std::vector<std::int64_t> sum(digits.count());
-  for (int y = 0; y < input.height; ++y) {
+  for (int y = rows.first; y < rows.end(input.height); ++y) {
     for (int d = 0; d < digits.count(); ++d) {
       std::fill(sums[d].begin(), sums[d].end(), 0);
       for (int i = 0; i < mask.height; ++i)
@@ -273,7 +274,7 @@ void copy_bits(const FrameView& src, const FrameView& dst, int plane, int compon
 }  // namespace
 
 ReferenceResult reference_filter(const Picture& input, const Component& rule, const Mask& mask,
-                                 const RunArguments& arguments) {
+                                 const RunArguments& arguments, RowRange rows) {
   const GhostedPicture ghosted(input, rule.black, mask, arguments.border);
   const int base = rule.black + offset_code(rule, arguments.bias);
   ReferenceResult result;
@@ -281,9 +282,9 @@ ReferenceResult reference_filter(const Picture& input, const Component& rule, co
   Fraction fraction;
   result.rational = find_fraction(mask, arguments.scale, rule.max_code(), &fraction);
   if (result.rational)
-    filter_rational(ghosted, input, rule, mask, fraction, base, &result.samples);
+    filter_rational(ghosted, input, rule, mask, fraction, base, rows, &result.samples);
   else
-    filter_real(ghosted, input, rule, mask, arguments.scale, base, &result.samples);
+    filter_real(ghosted, input, rule, mask, arguments.scale, base, rows, &result.samples);
   return result;
 }
 

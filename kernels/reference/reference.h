@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "kernels/core/backend.h"
@@ -40,11 +41,19 @@ struct ReferenceResult {
   std::vector<Truth> samples;
 };
 
-/// Filters `input`, the codes of a component with the depth, role, black level and range of `rule`
-/// (its size and place in memory do not matter). Rational masks in integers; real ones as sums of
-/// whole digits, so that nothing is lost where huge weights cancel.
+/// Rows of a picture: by default all.
+struct RowRange {
+  int first = 0;
+  int count = std::numeric_limits<int>::max();  ///< Or as many as there are.
+
+  int end(int height) const { return count < height - first ? first + count : height; }
+};
+
+/// Filters `rows` of `input`, the codes of a component with the depth, role, black level and range
+/// of `rule` (its size and place in memory do not matter). Rational masks in integers; real ones as
+/// sums of whole digits, so that nothing is lost where huge weights cancel.
 ReferenceResult reference_filter(const Picture& input, const Component& rule, const Mask& mask,
-                                 const RunArguments& arguments);
+                                 const RunArguments& arguments, RowRange rows = {});
 
 /// The codes of component `component` of plane `plane`.
 Picture decode_component(const FrameView& frame, int plane, int component);

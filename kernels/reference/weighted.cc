@@ -102,7 +102,7 @@ Truth real_truth(const Sums<Float128>& sums, double scale, int base, int in, int
 
 ReferenceResult reference_filter_weighted(const Picture& input, const Picture& alpha, int alpha_max,
                                           const Component& rule, const Mask& mask,
-                                          const RunArguments& arguments) {
+                                          const RunArguments& arguments, RowRange rows) {
   const int base = rule.black + offset_code(rule, arguments.bias);
   const int max_code = rule.max_code();
   ReferenceResult result;
@@ -118,8 +118,8 @@ ReferenceResult reference_filter_weighted(const Picture& input, const Picture& a
     return mask.dense() ? mask.weights[static_cast<std::size_t>(i) * mask.width + j]
                         : mask.column[i] * mask.row[j];
   };
-  std::size_t k = 0;
-  for (int y = 0; y < input.height; ++y)
+  auto k = static_cast<std::size_t>(rows.first) * input.width;
+  for (int y = rows.first; y < rows.end(input.height); ++y)
     for (int x = 0; x < input.width; ++x, ++k) {
       const int in = input.codes[k];
       if (result.rational)

@@ -8,11 +8,11 @@
 
 namespace convolve {
 
-/// Filters `input` as reference_filter() does, weighted by `alpha`: codes up to `alpha_max`, of the
-/// same size as `input`.
+/// Filters `rows` of `input` as reference_filter() does, weighted by `alpha`: codes up to
+/// `alpha_max`, of the same size as `input`.
 ReferenceResult reference_filter_weighted(const Picture& input, const Picture& alpha, int alpha_max,
                                           const Component& rule, const Mask& mask,
-                                          const RunArguments& arguments);
+                                          const RunArguments& arguments, RowRange rows = {});
 
 /// Every `step_x`-th code of every `step_y`-th row: alpha as it lies below subsampled chroma.
 Picture subsample(const Picture& picture, int step_x, int step_y, int width, int height);

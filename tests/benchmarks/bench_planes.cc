@@ -4,17 +4,19 @@
 //   bench_planes [--backend=cuda|cpu] [--formats=LIST] [--sizes=LIST] [--kinds=LIST]
 //                [--sides=LIST] [--kernels=LIST] [--npp=yes|no] [--seconds=S] [--commit=NAME]
 //                [--json=FILE]
-//   bench_planes --grid ...       the planner's choices and predictions against all kernels
-//   (grid.h) bench_planes --calibrate ...  constants of the planner for this GPU (calibrate.h)
+//   bench_planes --grid ...       the planner's choices against all kernels (grid.h)
+//   bench_planes --calibrate ...  constants of the planner for this GPU (calibrate.h)
 //
 // Lists have commas: --formats=GRAY8,NV12 --sizes=4k,640x480 --kinds=rational,box --sides=3,31
 // --kernels=auto,coarsened (default: auto; not with --grid or --calibrate). --mappings=tiles,groups
-// adds kernel tensor with each of these mappings (tensor_mapping.h). Beside 8-bit grey with
-// rational masks stands NVIDIA's NPP, in 4K, if the machine has it. Prints Markdown; with --json
-// also writes one JSON object a row. Every row takes about S seconds (default 0.1) and the check of
-// its result. Exit status: 0, 1 after a wrong result or a failed call, 2 bad usage or a build that
-// must not be measured, 77 no GPU (1 if CUDACONVOLVE_REQUIRE_GPU=1).
+// adds kernel tensor with each of these mappings (tensor_mapping.h). RGBA-weighted is RGBA with
+// alpha-mode=premultiplied. Beside 8-bit grey with rational masks stands NVIDIA's NPP, in 4K, if
+// the machine has it; PyTorch and CuPy have a program of their own, peers_gpu.py. Prints Markdown;
+// with --json also writes one JSON object a row. Every row takes about S seconds (default 0.1) and
+// the check of its result. Exit status: 0, 1 after a wrong result or a failed call, 2 bad usage or
+// a build that must not be measured, 77 no GPU (1 if CUDACONVOLVE_REQUIRE_GPU=1).
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,12 +32,21 @@
 namespace convolve::benchmarks {
 namespace {
 
-/// The one format and size that NPP is measured with.
-constexpr const char* kNppFormat = "GRAY8";
-constexpr const char* kNppSize = "4k";
+/// The one format and size that NPP and the widest masks are measured with.
+constexpr const char* kPlainFormat = "GRAY8";
+constexpr const char* kPlainSize = "4k";
 
-constexpr MaskKind kSweepKinds[] = {MaskKind::kRational, MaskKind::kPositive, MaskKind::kSigned,
-                                    MaskKind::kRank1, MaskKind::kBox};
+/// Reals of one sign take the time of those of both. The truth of weighted colour is slow where it
+/// is real.
+std::vector<MaskKind> usual_kinds(const FormatCase& tested, int side) {
+  if (tested.alpha_mode != AlphaMode::kStraight) return {MaskKind::kRational, MaskKind::kRank1};
+  std::vector<MaskKind> kinds = {MaskKind::kRational, MaskKind::kPositive, MaskKind::kRank1,
+                                 MaskKind::kBox};
+  if (std::string(tested.name) == kPlainFormat && side <= kMaskSides[std::size(kMaskSides) - 1])
+    kinds.insert(kinds.end(), {MaskKind::kSigned, MaskKind::kShift});
+  return kinds;
+}
+
 constexpr KernelKind kSweepKernels[] = {KernelKind::kAuto};
 
 /// One mask through every kernel. False after a wrong result or a failed call.
@@ -62,12 +73,15 @@ bool sweep(const PlaneArguments& arguments, FrameMeasurement& measurement, Npp* 
   for (const FormatCase& tested : or_usual(arguments.formats, kFormats))
     for (const SizeCase& size : or_usual(arguments.sizes, kSizes)) {
       if (!measurement.lay_out(tested, size)) return false;
-      const bool with_npp =
-          std::string(tested.name) == kNppFormat && std::string(size.name) == kNppSize;
-      for (const MaskKind kind : or_usual(arguments.kinds, kSweepKinds))
-        for (const int side : or_usual(arguments.sides, kMaskSides)) {
+      const bool plain =
+          std::string(tested.name) == kPlainFormat && std::string(size.name) == kPlainSize;
+      std::vector<int> usual_sides(std::begin(kMaskSides), std::end(kMaskSides));
+      if (plain)
+        usual_sides.insert(usual_sides.end(), std::begin(kWideSides), std::end(kWideSides));
+      for (const int side : or_usual(arguments.sides, usual_sides))
+        for (const MaskKind kind : or_usual(arguments.kinds, usual_kinds(tested, side))) {
           measurement.set_mask(make_mask(kind, side), mask_kind_name(kind), side);
-          const bool beside = with_npp && kind == MaskKind::kRational;
+          const bool beside = plain && kind == MaskKind::kRational;
           good = sweep_mask(arguments, measurement, beside ? npp : nullptr, rows) && good;
         }
     }

@@ -58,6 +58,15 @@ const SpecialCase kSpecialCases[] = {
     {"box:15", KernelKind::kBox, "RGBA"},
     {"box:63", KernelKind::kBox, "RGBA"},
     {"box:255", KernelKind::kBox, "RGBA"},
+    // One tap: of 1, which moves bits, and of 1/2, which maps codes.
+    {"3x1: 1 0 0", KernelKind::kShift, "GRAY8"},
+    {"3x1: 1 0 0 / 2", KernelKind::kShift, "GRAY8"},
+    {"3x1: 1 0 0", KernelKind::kShift, "NV12"},
+    {"3x1: 1 0 0 / 2", KernelKind::kShift, "NV12"},
+    {"3x1: 1 0 0", KernelKind::kShift, "RGBA"},
+    {"3x1: 1 0 0 / 2", KernelKind::kShift, "RGBA"},
+    {"3x1: 1 0 0", KernelKind::kShift, "GRAY16"},
+    {"3x1: 1 0 0 / 2", KernelKind::kShift, "GRAY16"},
 };
 /// Their check takes long on large pictures.
 constexpr int kWidestSpecial = 1920;

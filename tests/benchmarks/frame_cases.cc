@@ -106,7 +106,7 @@ testing::TestMaskPtr rank1_mask(int side) {
 
 const char* mask_kind_name(MaskKind kind) {
   static const char* const kNames[kMaskKindCount] = {"rational", "positive", "signed", "rank1",
-                                                     "box"};
+                                                     "box",      "shift",    "tap"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -120,6 +120,10 @@ MaskCase make_mask(MaskKind kind, int side) {
       return {signed_mask(side), 0.5};
     case MaskKind::kRank1:
       return {rank1_mask(side)};
+    case MaskKind::kShift:
+      return {testing::tap_mask(side, side, 0, 0, 1)};
+    case MaskKind::kTap:
+      return {testing::tap_mask(side, side, side / 2, side / 2, 1, 2)};
     case MaskKind::kBox:
       break;
   }

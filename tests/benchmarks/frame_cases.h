@@ -6,17 +6,20 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/core/alpha_weighting.h"
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/test_masks.h"
 
 namespace convolve::benchmarks {
 
-/// A format by GStreamer's name, with the levels that it usually comes with.
+/// A format by GStreamer's name, with the levels that it usually comes with. Where colour is
+/// weighted by alpha the name says so, and alpha lies in the plane of all colour.
 struct FormatCase {
   const char* name;
   testing::Arrangement arrangement;
   testing::SampleType samples;
   testing::Levels levels;
+  AlphaMode alpha_mode = AlphaMode::kStraight;
 };
 inline constexpr FormatCase kFormats[] = {
     {"GRAY8", testing::Arrangement::kPacked1, testing::kU8, testing::Levels::kFull},
@@ -27,6 +30,8 @@ inline constexpr FormatCase kFormats[] = {
     {"YUY2", testing::Arrangement::kYuy2, testing::kU8, testing::Levels::kLimited},
     {"P010", testing::Arrangement::kNv12, testing::kU10High, testing::Levels::kLimited},
     {"GRAY16", testing::Arrangement::kPacked1, testing::kU16, testing::Levels::kFull},
+    {"RGBA-weighted", testing::Arrangement::kRgba, testing::kU8, testing::Levels::kFull,
+     AlphaMode::kPremultiplied},
 };
 
 struct SizeCase {
@@ -55,6 +60,8 @@ constexpr SizeCase size_case(std::string_view name) {
 }
 
 inline constexpr int kMaskSides[] = {3, 5, 7, 9, 15, 25, 31};
+/// Beyond, for one format and size.
+inline constexpr int kWideSides[] = {41, 51, 63};
 
 enum class MaskKind : int {
   kRational,  ///< Random integers -127 .. 127 over a power of two, of full rank.
@@ -63,8 +70,10 @@ enum class MaskKind : int {
               ///< with bias 0.5.
   kRank1,     ///< A column times a row of integers, over a power of two.
   kBox,
+  kShift,  ///< One tap of 1, in the upper left corner.
+  kTap,    ///< One tap of 1/2, in the middle.
 };
-inline constexpr int kMaskKindCount = 5;
+inline constexpr int kMaskKindCount = 7;
 const char* mask_kind_name(MaskKind kind);
 
 struct MaskCase {

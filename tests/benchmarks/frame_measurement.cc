@@ -22,9 +22,9 @@ double filtered_samples(const FrameFormat& format) {
   return samples;
 }
 
-/// Multiply-adds that `plan` takes for a sample: box adds and subtracts only.
+/// Multiply-adds that `plan` takes for a sample: box adds and subtracts only, shift moves.
 double taps_of(const Mask& mask, const Plan& plan) {
-  if (plan.kernel == KernelKind::kBox) return 0;
+  if (plan.kernel == KernelKind::kBox || plan.kernel == KernelKind::kShift) return 0;
   return plan.passes() == Passes::kRowColumn ? mask.width + mask.height
                                              : static_cast<double>(mask.taps());
 }
@@ -40,6 +40,7 @@ std::nullopt_t fail(const FrameRow& row, const std::string& what) {
 bool FrameMeasurement::lay_out(const FormatCase& tested, const SizeCase& size) {
   format_ = testing::make_format(tested.arrangement, tested.samples, tested.levels, size.width,
                                  size.height);
+  alpha_mode_ = tested.alpha_mode;
   row_ = FrameRow();
   row_.format = tested.name;
   row_.size = size.name;
@@ -58,7 +59,8 @@ void FrameMeasurement::set_mask(const MaskCase& tested, const std::string& kind,
   mask_ = tested;
   row_.kind = kind;
   row_.side = side;
-  truth_.emplace(noise_.data(), format_, mask(), RunArguments{1, tested.bias, Border::kReplicate});
+  truth_.emplace(noise_.data(), format_, mask(), RunArguments{1, tested.bias, Border::kReplicate},
+                 alpha_mode_);
 }
 
 std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel,
@@ -74,6 +76,7 @@ std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel,
   options.kernel = kernel;
   options.mapping = mapping;
   options.bias = how.bias;
+  options.alpha_mode = alpha_mode_;
   auto convolver = Convolver::create(format_, mask(), options, device.value());
   if (!convolver.ok()) {
     row.plan = convolver.status().message();

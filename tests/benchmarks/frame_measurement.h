@@ -50,6 +50,7 @@ class FrameMeasurement {
   double seconds_;
   double fma_rate_;
   FrameFormat format_;
+  AlphaMode alpha_mode_ = AlphaMode::kStraight;
   std::vector<std::uint8_t> noise_;
   MaskCase mask_;
   std::optional<SampledTruth> truth_;

@@ -4,8 +4,9 @@
 
     plot.py BENCH.json OUTPUT.png [--format=GRAY8] [--size=4k] [--kinds=rational,rank1]
 
-One line for each kind of mask through kernel `auto`; beside them NPP, a copy of the frame, and the
-time that the FP32 units need for all taps of a mask of full rank. Needs python3-matplotlib.
+One line for each kind of mask through kernel `auto`; beside them NPP, PyTorch and CuPy where they
+were measured, a copy of the frame, and the time that the FP32 units need for all taps of a mask of
+full rank. Needs python3-matplotlib.
 """
 
 import argparse
@@ -28,8 +29,14 @@ KINDS = {
     "signed": ("random signed reals", "#d12771"),
     "rank1": ("column times row", "#00856f"),
     "box": ("box", "#b46b00"),
+    "shift": ("one tap of 1", "#5c6f00"),
 }
-NPP_COLOUR = "#d6402b"
+# Libraries by their rows' kernel and kind.
+PEERS = [
+    ("npp", "rational", "NPP FilterBorder32f", "#d6402b", "s"),
+    ("torch", "positive", "PyTorch conv2d, float32", "#9a3b26", "^"),
+    ("cupy", "positive", "CuPy correlate, float32", "#c2702e", "v"),
+]
 
 
 def read_rows(path, frame_format, size):
@@ -65,7 +72,8 @@ def lines_to_draw(rows, kinds):
     for kind in kinds:
         label, colour = KINDS[kind]
         lines.append((f"auto: {label}", colour, "-", "o", *line_of(rows, "auto", kind)))
-    lines.append(("NPP FilterBorder32f", NPP_COLOUR, "-", "s", *line_of(rows, "npp", "rational")))
+    lines += [(label, colour, "-", marker, *line_of(rows, kernel, kind))
+              for kernel, kind, label, colour, marker in PEERS]
     lines.append(("FP32 floor, all taps", MUTED, "--", None, *floor_line(rows)))
     lines.append(("copy of the frame", MUTED, ":", None, *copy_line(rows)))
     return [line for line in lines if line[4]]
@@ -91,11 +99,11 @@ def draw(lines, title, subtitle, output):
     for _, colour, style, marker, sides, times in lines:
         axes.plot(sides, times, style, color=colour, marker=marker, markersize=5, linewidth=2)
     sides = sorted({side for line in lines for side in line[4]})
-    axes.set_xticks(sides, [f"{side}x{side}" for side in sides])
+    axes.set_xticks(sides, [str(side) for side in sides])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_ylabel("microseconds a frame", color=MUTED)
-    axes.set_xlabel("mask", color=MUTED)
+    axes.set_xlabel("side K of the K x K mask", color=MUTED)
     axes.grid(True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(colors=MUTED, which="both", length=0)

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdlib>
 #include <future>
+#include <optional>
 
+#include "kernels/reference/weighted.h"
 #include "tests/benchmarks/frames.h"
 #include "tests/kernels/compare.h"
 
@@ -25,26 +27,32 @@ FrameView cut(const FrameView& frame, int plane, int first_row, int rows) {
   return band;
 }
 
-/// Filters only the rows that the band can see. Where the picture goes on beyond them, the cut rows
-/// are not at the band, so their ghost cells do not matter.
+/// Filters the rows of the band, with what they can see. Where the picture goes on beyond that,
+/// ghost cells do not matter.
 std::vector<Truth> filter_band(const FrameView& frame, int plane, int component, int first_row,
-                               const Mask& mask, const RunArguments& arguments) {
+                               const Mask& mask, const RunArguments& arguments,
+                               AlphaMode alpha_mode) {
   const int first_seen = std::max(0, first_row - mask.anchor_y);
   const int end_seen = std::min(frame.format.planes[plane].rows,
                                 first_row + kBandRows + mask.height - 1 - mask.anchor_y);
   const FrameView seen = cut(frame, plane, first_seen, end_seen - first_seen);
   const Component& rule = frame.format.planes[plane].components[component];
-  const ReferenceResult result =
-      reference_filter(decode_component(seen, plane, component), rule, mask, arguments);
-  const auto from =
-      result.samples.begin() + static_cast<std::ptrdiff_t>(first_row - first_seen) * rule.width;
-  return {from, from + static_cast<std::ptrdiff_t>(kBandRows) * rule.width};
+  const Picture input = decode_component(seen, plane, component);
+  const std::optional<AlphaPlace> alpha = find_alpha(frame.format);
+  const bool weighted = alpha_mode == AlphaMode::kPremultiplied && alpha && rule.weightable();
+  const RowRange rows{first_row - first_seen, kBandRows};
+  return weighted ? reference_filter_weighted(
+                        input, decode_component(seen, alpha->plane, alpha->component),
+                        frame.format.planes[alpha->plane].components[alpha->component].max_code(),
+                        rule, mask, arguments, rows)
+                        .samples
+                  : reference_filter(input, rule, mask, arguments, rows).samples;
 }
 
 }  // namespace
 
 SampledTruth::SampledTruth(const std::uint8_t* input, const FrameFormat& format, const Mask& mask,
-                           const RunArguments& arguments)
+                           const RunArguments& arguments, AlphaMode alpha_mode)
     : input_(packed_view(format, input)) {
   // The truth of wide masks is slow, and a machine with a GPU has cores to spare.
   std::vector<std::future<std::vector<Truth>>> truths;
@@ -53,11 +61,12 @@ SampledTruth::SampledTruth(const std::uint8_t* input, const FrameFormat& format,
     for (const int first_row : {0, plane.rows / 2, plane.rows - kBandRows})
       for (int c = 0; c < plane.component_count; ++c) {
         bands_.push_back({p, c, first_row, {}});
-        truths.push_back(std::async(std::launch::async, [this, p, c, first_row, &mask, &arguments] {
-          return input_.format.planes[p].components[c].filtered
-                     ? filter_band(input_, p, c, first_row, mask, arguments)
-                     : std::vector<Truth>();
-        }));
+        truths.push_back(
+            std::async(std::launch::async, [this, p, c, first_row, &mask, &arguments, alpha_mode] {
+              return input_.format.planes[p].components[c].filtered
+                         ? filter_band(input_, p, c, first_row, mask, arguments, alpha_mode)
+                         : std::vector<Truth>();
+            }));
       }
   }
   for (std::size_t k = 0; k < bands_.size(); ++k)

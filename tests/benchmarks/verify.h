@@ -13,9 +13,10 @@ namespace convolve::benchmarks {
 /// The truth of some rows of every plane of one filtered frame: top, middle and bottom.
 class SampledTruth {
  public:
-  /// `input` is a frame of `format`, packed (frames.h), and outlives this.
+  /// `input` is a frame of `format`, packed (frames.h), and outlives this. What weights colour lies
+  /// in its plane.
   SampledTruth(const std::uint8_t* input, const FrameFormat& format, const Mask& mask,
-               const RunArguments& arguments);
+               const RunArguments& arguments, AlphaMode alpha_mode = AlphaMode::kStraight);
 
   /// True if the sampled rows of `output`, packed, keep the contract: filtered components as the
   /// reference allows, the others bit for bit.

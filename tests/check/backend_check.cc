@@ -98,8 +98,9 @@ TEST(Kernel, OfCudaOnlyIsTakenThereOrAnErrorThatSaysWhichCan) {
 }
 
 TEST(Kernel, ForcedIsTheOneThatRuns) {
-  for (const char* kernel : {"basic", "coarsened", "separable", "box"}) {
-    Harness harness({{"kernel", kernel}, {"mask", "box:5"}});
+  for (const char* kernel : {"basic", "coarsened", "separable", "box", "shift"}) {
+    const char* mask = std::string(kernel) == "shift" ? "3x1: 1 0 0" : "box:5";
+    Harness harness({{"kernel", kernel}, {"mask", mask}});
     EXPECT_NE(plan_of(harness).find(std::string(" ") + kernel + " "), std::string::npos)
         << plan_of(harness);
   }

@@ -65,6 +65,7 @@ const std::vector<Bad>& bad_inputs() {
       {"SumOfZero", {{"mask", "-1 0 1 -2 0 2 -1 0 1"}, {"normalize", "sum"}}, "sum", false},
       {"SeparableOfRankTwo", {{"mask", kRank2}, {"kernel", "separable"}}, "rank", false},
       {"BoxOfUnequalWeights", {{"mask", kRank2}, {"kernel", "box"}}, "not all equal", false},
+      {"ShiftOfTwoTaps", {{"mask", kRank2}, {"kernel", "shift"}}, "is not 0", false},
       {"TiledInputTooLarge",
        {{"mask", big_mask(41)}, {"kernel", "tiled-input"}},
        "tiled-input",

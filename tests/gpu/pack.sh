@@ -59,6 +59,7 @@ find "$dest" -type f \( -executable -o -name '*.so' \) -exec ldd {} + 2>/dev/nul
 done
 
 cp tests/gpu/run.sh tests/gpu/env.sh tests/gpu/suites.sh "$dest/"
+cp tests/benchmarks/peers_gpu.py "$dest/tests/"
 cp tests/examples/contact-sheet.png "$dest/data/picture.png"
 cp tests/kernels/refusals.txt "$dest/data/"
 { git describe --always --dirty 2>/dev/null || echo unknown; } >"$dest/data/commit"

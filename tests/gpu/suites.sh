@@ -108,11 +108,15 @@ suite_benchmark() {
   echo "figure: $(wc -l <"$out/benchmark.json") rows"
 }
 
-# What users wait for: whole frames of common formats, beside a copy and NPP; speed.log is the
-# Markdown, speed.json one object a row, which tests/benchmarks/plot.py draws.
+# What users wait for: whole frames of common formats, beside a copy, NPP, PyTorch and CuPy; speed.log
+# is the Markdown, speed.json one object a row, which tests/benchmarks/plot.py draws.
 suite_speed() {
   "$here/tests/bench_planes" --commit="$(<"$here/data/commit")" --seconds=0.05 \
     --json="$out/speed.json"
+  # Python finds the machine's libraries, not the packed ones.
+  env -u LD_LIBRARY_PATH python3 "$here/tests/peers_gpu.py" --commit="$(<"$here/data/commit")" \
+    --seconds=0.05 --json="$out/peers.json"
+  cat "$out/peers.json" >>"$out/speed.json"
   echo "figure: $(wc -l <"$out/speed.json") rows"
 }
 

@@ -26,12 +26,15 @@ constexpr Size kSizes[] = {{64, 48}, {33, 17}, {1, 1}};
 struct SweepMask {
   const char* text;
   bool rank1;  ///< Only these are served by the separable kernel,
-  bool equal;  ///< and these by the box kernel.
+  bool equal;  ///< these by the box kernel,
+  bool tap;    ///< and these by the shift kernel.
 };
-constexpr SweepMask kMasks[] = {{"binomial:5", true, false},
-                                {"4x3: 1 2 3 -1; 0 4 -2 1; 2 1 0 5 / 16", false, false},
-                                {"box:9,1", true, true},
-                                {"box:4,6", true, true}};
+constexpr SweepMask kMasks[] = {{"binomial:5", true, false, false},
+                                {"4x3: 1 2 3 -1; 0 4 -2 1; 2 1 0 5 / 16", false, false, false},
+                                {"box:9,1", true, true, false},
+                                {"box:4,6", true, true, false},
+                                {"3x2: 0 0 0; 0 0 1 / 1", true, false, true},
+                                {"4x3: 0 3 0 0; 0 0 0 0; 0 0 0 0 / 4", true, false, true}};
 constexpr const char* kBorders[] = {"replicate", "zero", "reflect", "mirror", "wrap"};
 
 /// One format of each layout in memory: planes, steps, sample sizes, byte orders, shifts, copied
@@ -67,6 +70,7 @@ class Sweep {
         if (backend_ == "cuda" ? !kernel.on_cuda : !kernel.on_cpu) continue;
         if (kernel.kind == convolve::KernelKind::kSeparable && !mask.rank1) continue;
         if (kernel.kind == convolve::KernelKind::kBox && !mask.equal) continue;
+        if (kernel.kind == convolve::KernelKind::kShift && !mask.tap) continue;
         if (kernel.kind == convolve::KernelKind::kTensor && !of_bytes(format)) continue;
         tested.set("kernel", kernel.nick);
         judge(filter(tested, frame), expected, tested, name, kernel.nick);

@@ -205,14 +205,15 @@ TEST_P(Book, PlainIntegersNeedNoNormalisation) {
   EXPECT_EQ(filtered(n, plain.value())[2], 57);
 }
 
-/// All but tensor, which takes samples of 8 bits (the book's numbers are larger), and box, which
-/// takes equal weights.
+/// All but tensor, which takes samples of 8 bits (the book's numbers are larger), box, which takes
+/// equal weights, and shift, which takes one.
 std::vector<KernelOn> kernels_of_numbers() {
   std::vector<KernelOn> kernels = all_kernels();
   kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
                                [](const KernelOn& which) {
                                  return which.kernel == KernelKind::kTensor ||
-                                        which.kernel == KernelKind::kBox;
+                                        which.kernel == KernelKind::kBox ||
+                                        which.kernel == KernelKind::kShift;
                                }),
                 kernels.end());
   return kernels;

@@ -37,6 +37,7 @@ class Builder {
   void wide_weights();
   void large_masks();
   void boxes();
+  void shifts();
   void residues();
   void tiles();
   void anchors();
@@ -296,6 +297,70 @@ void Builder::boxes() {
   if (!quick_) add_box(parsed_mask("box:4097,3"), {50, 9}, kU16);
 }
 
+/// Masks with one tap, or none, for the kernel that takes no others: codes that stay, that all
+/// become one, that are mapped in float and with divisions, in all layouts and from all sides.
+void Builder::shifts() {
+  const auto add_shift = [this](const TestMaskPtr& mask, Size size, SampleType samples) -> Case& {
+    Case& c = add("shift", mask, size, samples);
+    c.only = KernelKind::kShift;
+    return c;
+  };
+  const struct {
+    double weight, divisor;
+  } gains[] = {{1, 1}, {0, 1}, {1, 2}, {0.7234567891, 1}, {-1, 1}, {3, 7}, {1e38, 1}};
+  const std::vector<SampleType> all_samples = {kU8,         kU16,       kU16Big, kU10High,
+                                               kU10HighBig, kU10LowBig, kU12Low};
+  for (const auto& gain : gains) {
+    if (quick_ && &gain == gains + 4) break;
+    const TestMaskPtr masks[] = {tap_mask(1, 1, 0, 0, gain.weight, gain.divisor),
+                                 tap_mask(3, 5, 0, 4, gain.weight, gain.divisor),
+                                 tap_mask(8, 2, 7, 0, gain.weight, gain.divisor)};
+    for (const TestMaskPtr& mask : masks) {
+      for (const Size size : sizes())
+        for (const SampleType samples : {kU8, kU16}) {
+          Case& c = add_shift(mask, size, samples);
+          c.arrangements = kAllPacked;
+          if (quick_) c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked3};
+        }
+      for (const SampleType samples : all_samples)
+        for (const Size size : {Size{6, 4}, Size{67, 23}}) {
+          Case& c = add_shift(mask, size, samples);
+          c.levels = Levels::kLimited;
+          c.arrangements = kVideo;
+          c.arrangements.push_back(Arrangement::kPacked3);
+        }
+    }
+  }
+  // Scale and bias make what keeps codes map them, and what maps them constant.
+  for (const TestMaskPtr& mask : {tap_mask(3, 3, 2, 0, 1), tap_mask(3, 3, 0, 1, 2, 3)})
+    for (const SampleType samples : {kU8, kU16, kU10High})
+      for (const double scale : {1.0, 1. / 3, 0.0, 1.5, -0.7234567891})
+        for (const double bias : {0.0, 0.25}) {
+          if (quick_ && (scale == 1.5 || bias == 0) && scale != 1) continue;
+          Case& c = add_shift(mask, {53, 18}, samples);
+          c.levels = Levels::kLimited;
+          c.arrangements = kVideo;
+          c.scale = scale;
+          c.bias = bias;
+        }
+  // Every residue of stretches, from the left and from the right.
+  for (const TestMaskPtr& mask : {tap_mask(5, 1, 4, 0, 1), tap_mask(9, 3, 0, 2, 1, 2)})
+    for (int width = 1; width <= (quick_ ? 40 : 120); ++width) {
+      Case& c = add_shift(mask, {width, 19}, width % 3 != 0 ? kU8 : kU16);
+      c.borders = {width % 2 != 0 ? Border::kZero : Border::kWrap};
+      c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked3, Arrangement::kRgba};
+    }
+  // Further than the picture, from an anchor elsewhere, and fields.
+  add_shift(tap_mask(255, 255, 0, 254, 1), {20, 13}, kU8);
+  add_shift(tap_mask(255, 3, 254, 0, 1, 2), {150, 31}, kU16);
+  add_shift(anchored(tap_mask(7, 4, 6, 0, 1), 0, 3), {40, 9}, kU8);
+  for (const int spare : {1, 40}) {
+    Case& c = add_shift(tap_mask(3, 3, 0, 0, 1), {61, 22}, kU8);
+    c.spare = spare;
+    c.arrangements = {Arrangement::kPacked3, Arrangement::kI420};
+  }
+}
+
 /// Every tile width that a user may ask for.
 void Builder::tiles() {
   for (const TestMaskPtr& mask :
@@ -373,6 +438,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.wide_weights();
   builder.large_masks();
   builder.boxes();
+  builder.shifts();
   builder.residues();
   builder.tiles();
   builder.anchors();

@@ -61,6 +61,11 @@ class Instance {
         weights.assign(25, 1);
         sum = 25 + 2 * number + m;
       }
+      if (kernel == KernelKind::kShift) {
+        weights.assign(25, 0);
+        weights[static_cast<std::size_t>((number + m) % 25)] = 1;
+        sum = 2 + number;
+      }
       masks_.push_back(typed_mask("instance", 5, 5, weights, sum));
       GuardedFrame wanted(format_, 0, false);
       reference_run(source_.view(), wanted.view(), masks_.back()->mask, {});

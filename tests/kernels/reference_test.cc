@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/reference/reference.h"
+#include "kernels/reference/weighted.h"
 #include "tests/kernels/compare.h"
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/test_masks.h"
@@ -91,6 +92,31 @@ TEST(Reference, BiasLeavesChromaAlone) {
 TEST(Reference, HugeWeightsCancelExactly) {
   const TestMaskPtr mask = typed_mask("cancel", 3, 1, {1e38, 0.7351, -1e38});
   EXPECT_EQ(filtered({100, 100, 100}, eight_bit(), mask, {}), (std::vector<int>{74, 74, 74}));
+}
+
+TEST(Reference, RowsAreThoseOfTheWholePicture) {
+  Random random(1);
+  Picture input{7, 9, {}}, alpha{7, 9, {}};
+  for (int k = 0; k < 7 * 9; ++k) {
+    input.codes.push_back(random.integer(0, 255));
+    alpha.codes.push_back(random.integer(0, 255));
+  }
+  for (const Weights weights : {Weights::kRational, Weights::kReal}) {
+    const Mask mask = random_mask(3, 5, weights)->mask;
+    const RunArguments how{1, 0, Border::kMirror};
+    const auto plain = [&](RowRange rows) {
+      return codes_of(reference_filter(input, eight_bit(), mask, how, rows));
+    };
+    const auto weighted = [&](RowRange rows) {
+      return codes_of(reference_filter_weighted(input, alpha, 255, eight_bit(), mask, how, rows));
+    };
+    const auto rows_of = [](const std::vector<int>& all, int first, int end) {
+      return std::vector<int>(all.begin() + 7 * first, all.begin() + 7 * end);
+    };
+    EXPECT_EQ(plain({3, 2}), rows_of(plain({}), 3, 5));
+    EXPECT_EQ(plain({8, 2}), rows_of(plain({}), 8, 9));
+    EXPECT_EQ(weighted({3, 2}), rows_of(weighted({}), 3, 5));
+  }
 }
 
 TEST(Reference, OnlyTheZoneAllowsNeighbours) {

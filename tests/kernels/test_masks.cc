@@ -104,6 +104,14 @@ TestMaskPtr box_mask(int width, int height, Weights weights) {
   return made(size_name("box", width, height, weights), source, Normalize::kNone);
 }
 
+TestMaskPtr tap_mask(int width, int height, int x, int y, double weight, double divisor) {
+  std::vector<double> weights(static_cast<std::size_t>(width) * height);
+  weights[static_cast<std::size_t>(y) * width + x] = weight;
+  char text[64];
+  std::snprintf(text, sizeof text, "tap-%dx%d-%d,%d-%g/%g", width, height, x, y, weight, divisor);
+  return typed_mask(text, width, height, std::move(weights), divisor);
+}
+
 TestMaskPtr typed_mask(std::string name, int width, int height, std::vector<double> weights,
                        double divisor) {
   MaskSource source = sized(width, height);

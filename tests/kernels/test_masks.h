@@ -52,6 +52,9 @@ TestMaskPtr random_rank1_mask(int width, int height, Weights weights);
 /// All weights equal: 1 over their number, or an irrational share of that.
 TestMaskPtr box_mask(int width, int height, Weights weights);
 
+/// One tap of `weight` at (x, y), the others 0.
+TestMaskPtr tap_mask(int width, int height, int x, int y, double weight, double divisor = 1);
+
 /// `weights` row-major over `divisor`; the default anchor.
 TestMaskPtr typed_mask(std::string name, int width, int height, std::vector<double> weights,
                        double divisor = 1);

@@ -275,6 +275,17 @@ TEST(Cost, RunningSumsHardlyAskForTheSizeOfTheMask) {
   EXPECT_DOUBLE_EQ(predicted(grey16(3840, 2160), "box:15"), predicted(grey8(3840, 2160), "box:15"));
 }
 
+TEST(Cost, MovedSamplesCostTheirBytes) {
+  const auto predicted = [](const FrameFormat& of) {
+    return plan_of(of, "3x1: 1 0 0", KernelKind::kShift).value().predicted_us;
+  };
+  EXPECT_NEAR(predicted(grey8(3840, 2160)), 7.7, 0.5);
+  EXPECT_NEAR(predicted(nv12(3840, 2160)), 13.4, 0.5);
+  EXPECT_NEAR(predicted(rgba_copied_alpha(3840, 2160)), 25.6, 0.5);
+  EXPECT_NEAR(predicted(yuy2(3840, 2160)), 89.7, 5);
+  EXPECT_NEAR(predicted(grey16(1920, 1080)), 5.3, 0.5);
+}
+
 TEST(Cost, PlanesThatAreCopiedCostNothing) {
   FrameFormat format = nv12(256, 64);
   for (int c = 0; c < 2; ++c)

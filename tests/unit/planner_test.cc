@@ -40,55 +40,45 @@ struct Choice {
 // A change here is a change of what users run: it needs a measurement (tests/benchmarks).
 TEST(Planner, TableOfChoices) {
   const Choice table[] = {
-      {"identity",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (1x1, on tensor "
-       "cores)",
-       "cpu coarsened float32 rational host-memory (1x1, rank 1 but small: several outputs per "
-       "thread)"},
-      {"sobel-x",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, on tensor "
-       "cores)",
+      {"identity", "cuda shift float32 rational parameter (1x1, one tap: samples are moved)",
+       "cpu shift float32 rational host-memory (1x1, one tap: samples are moved)"},
+      {"0 0 0; 0 0 0; 0 0.7234567891 0",
+       "cuda shift float32 real parameter (3x3, one tap: samples are moved)",
+       "cpu shift float32 real host-memory (3x3, one tap: samples are moved)"},
+      {"2x1: 0 0", "cuda shift float32 rational parameter (2x1, all 0: nothing is read)",
+       "cpu shift float32 rational host-memory (2x1, all 0: nothing is read)"},
+      {"sobel-x", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
        "thread)"},
-      {"laplacian",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (3x3, on tensor "
-       "cores)",
+      {"laplacian", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
-      {"box:5",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (5x5, on tensor "
-       "cores)",
+      {"box:5", "cuda tensor 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda tensor tile 128x32 2 digits int32 real global-memory (13x13, on tensor "
-       "cores)",
+       "cuda tensor tile 128x64 2 digits int32 real global-memory (13x13, on tensor cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
-      {"motion:13",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (13x1, on "
-       "tensor cores)",
+      {"motion:13", "cuda tensor 1 digit int32 rational global-memory (13x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
-       "cuda tensor tile 128x32 2 digits int32 real global-memory (15x15, on tensor "
-       "cores)",
+       "cuda tensor tile 128x64 2 digits int32 real global-memory (15x15, on tensor cores)",
        "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
       {"disk:127.5",
-       "cuda tensor tile 128x32 1 digit int32 real global-memory (255x255, on tensor "
-       "cores)",
+       "cuda tensor tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
        "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
       {"gaussian:30",
        "cuda separable tile 64x32 two-pass float32 real constant-memory (181x181, rank 1: 362 taps "
        "instead of 32761)",
-       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
-       "32761)"},
+       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of 32761)"},
       {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
       {"box:41", "cuda box int32 rational parameter (41x41, equal weights: running sums)",
        "cpu box int32 rational host-memory (41x41, equal weights: running sums)"},
       {"box:25",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (25x25, on tensor cores)",
+       "cuda tensor tile 128x64 1 digit int32 rational global-memory (25x25, on tensor cores)",
        "cpu box int32 rational host-memory (25x25, equal weights: running sums)"},
       {"box:15",
-       "cuda tensor tile 128x32 1 digit int32 rational global-memory (15x15, on tensor cores)",
+       "cuda tensor tile 128x64 1 digit int32 rational global-memory (15x15, on tensor cores)",
        "cpu box int32 rational host-memory (15x15, equal weights: running sums)"},
       {"2x1: 1e38 -1e38",
        "cuda separable one-pass wide real constant-memory (2x1, rank 1: 3 taps instead of 2)",
@@ -145,6 +135,21 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
             std::string::npos);
 }
 
+TEST(Planner, TensorShowsATileWhereItHasOne) {
+  const auto tile = [](const FrameFormat& format, const char* mask,
+                       const DeviceCapabilities& device) {
+    const Plan plan = make_plan(format, mask_of(mask), forced(KernelKind::kTensor), device).value();
+    return std::to_string(plan.tile_width) + "x" + std::to_string(plan.tile_height);
+  };
+  DeviceCapabilities gpu = h100();
+  EXPECT_EQ(tile(grey(640, 480), "disk:7.5", gpu), "128x64");
+  gpu.compute_capability = 80;
+  EXPECT_EQ(tile(grey(640, 480), "disk:7.5", gpu), "256x32");
+  EXPECT_EQ(tile(unit::nv12(640, 480), "disk:7.5", gpu), "256x32");
+  EXPECT_EQ(tile(unit::rgba(640, 480), "disk:7.5", gpu), "128x32");
+  EXPECT_EQ(tile(grey(640, 480), "laplacian", gpu), "0x0") << "warps march down columns";
+}
+
 TEST(Planner, BoxIsForEqualWeights) {
   const Options box = forced(KernelKind::kBox);
   for (const DeviceCapabilities& device : {h100(), cpu()}) {
@@ -173,6 +178,27 @@ TEST(Planner, BoxIsForEqualWeights) {
             std::string::npos);
 }
 
+TEST(Planner, ShiftIsForOneTap) {
+  const Options shift = forced(KernelKind::kShift);
+  for (const DeviceCapabilities& device : {h100(), cpu()}) {
+    EXPECT_NE(plan_text("0 0 0; 0 1 0; 0 0 1", device, shift)
+                  .find("rank: more than one of its weights is not 0; on the "),
+              std::string::npos);
+    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("identity"), {}, device).value().kernel,
+              KernelKind::kShift);
+    Options weighted = shift;
+    weighted.alpha_mode = AlphaMode::kPremultiplied;
+    EXPECT_NE(make_plan(unit::rgba(64, 48), mask_of("identity"), weighted, device)
+                  .status()
+                  .message()
+                  .find("alpha: "),
+              std::string::npos);
+  }
+  // Whose samples have others between them, one by one.
+  EXPECT_NE(make_plan(unit::yuy2(3840, 2160), mask_of("identity"), {}, h100()).value().kernel,
+            KernelKind::kShift);
+}
+
 // Passes over rows and columns win where a mask of rank 1 is large or needs many digits.
 TEST(Planner, SeparableTakesOverFromTensor) {
   EXPECT_NE(plan_text("gaussian:3", h100()).find("cuda tensor"), std::string::npos);
@@ -184,7 +210,9 @@ TEST(Planner, ForcedKernelsAreTaken) {
     if (info.kind == KernelKind::kAuto) continue;
     for (const DeviceCapabilities& device : {h100(), cpu()}) {
       const bool cuda = device.backend == BackendKind::kCuda;
-      const char* mask = info.kind == KernelKind::kBox ? "box:3" : "sobel-x";
+      const char* mask = info.kind == KernelKind::kBox     ? "box:3"
+                         : info.kind == KernelKind::kShift ? "identity"
+                                                           : "sobel-x";
       const Result<Plan> plan = make_plan(grey(64, 48), mask_of(mask), forced(info.kind), device);
       EXPECT_EQ(plan.ok(), cuda ? info.on_cuda : info.on_cpu) << info.nick;
       if (plan.ok()) {

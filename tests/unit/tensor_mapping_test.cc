@@ -71,7 +71,7 @@ TEST(TensorMapping, TableOfChoicesWithWarpgroups) {
   EXPECT_EQ(mapping_on_hopper(nv12, square(7), 2), TensorMapping::kGroups);
   EXPECT_EQ(mapping_on_hopper(bgr, square(9), 1), TensorMapping::kTiles);
   EXPECT_EQ(mapping_on_hopper(bgr, square(15), 1), TensorMapping::kGroups);
-  EXPECT_EQ(mapping_on_hopper(rgba, square(3), 1), TensorMapping::kGroups);
+  EXPECT_EQ(mapping_on_hopper(rgba, square(5), 1), TensorMapping::kGroups);
 }
 
 TEST(TensorMapping, WhatServesWhat) {
