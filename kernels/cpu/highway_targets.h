@@ -6,4 +6,11 @@
 
 /// Vectors whose size is unknown when compiling (SVE, RISC-V) cannot be kept in arrays, which is
 /// how the register tiles are written; such machines run the next best target.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define CONVOLVE_SIZELESS_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+/// With a sanitizer each takes a minute to compile: those that few machines still run are left out.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HWY_DISABLED_TARGETS (CONVOLVE_SIZELESS_TARGETS | HWY_SSSE3 | HWY_SSE4)
+#else
+#define HWY_DISABLED_TARGETS CONVOLVE_SIZELESS_TARGETS
+#endif

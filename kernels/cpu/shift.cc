@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/shift.h"
 
+#include "kernels/cpu/highway_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/shift.cc"
 #include <hwy/foreach_target.h>  // Must come before highway.h.
