@@ -2,15 +2,17 @@
 // Whole numbers rounded up, of tiles, blocks and bytes: neither may be negative.
 #pragma once
 
+#include "kernels/core/host_device.h"
+
 namespace convolve {
 
 /// How many units of `unit` hold `value`.
-constexpr int divide_up(int value, int unit) {
+CONVOLVE_HD constexpr int divide_up(int value, int unit) {
   return (value + unit - 1) / unit;
 }
 
 /// The multiple of `unit` that is not below `value`.
-constexpr int round_up(int value, int unit) {
+CONVOLVE_HD constexpr int round_up(int value, int unit) {
   return divide_up(value, unit) * unit;
 }
 
