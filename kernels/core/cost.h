@@ -53,13 +53,15 @@ enum class CostClass : int {
   kSeparableFloat64,
   kSeparableTwoPass,
   kSeparableWide,
+  kSeparableTensor,
+  kSeparableTensorTwoPass,
   kTensorMarch,
   kTensorStay,
   kTensorPairs,
   kTensorTiles,
   kBox,
 };
-inline constexpr int kCostClassCount = 19;
+inline constexpr int kCostClassCount = 21;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 
@@ -107,7 +109,8 @@ struct LaunchWork {
 };
 
 /// What `plan` does to a frame, launch by launch. Units of work for a sample are multiply-adds;
-/// for tensor they are tensor_products(), for box the sides of the mask, W + H.
+/// for tensor, and separable on tensor cores, they are products of 128 outputs, for box the sides
+/// of the mask, W + H.
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask);
 
 double launch_microseconds(const CostTerms& constants, const LaunchWork& launch);

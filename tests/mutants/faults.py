@@ -135,6 +135,14 @@ CORE = [
           "window.left - shift + after + 1, samples)", "window.left - shift + after - 1, samples)"),
     Fault("tensor-pairs-for-any-epilogue", "kernels/core/tensor_mapping.cc",
           "if (!phases || !one_epilogue(plane)) return false;", "if (!phases) return false;"),
+
+    # Masks of rank 1 on tensor cores.
+    Fault("separable-row-sums-cut-off", "kernels/core/separable_digits.cc", " + 32768u;", ";"),
+    Fault("separable-column-beyond-a-digit", "kernels/core/separable_digits.cc",
+          "weight < -128 || weight > 127", "weight < -128 || weight > 128"),
+    Fault("separable-row-sums-beyond-16-bits", "kernels/core/separable_digits.cc",
+          "if (span >= kTwo16) return std::nullopt;",
+          "if (span >= kTwo16 + 300) return std::nullopt;"),
 ]
 
 CPU = [
@@ -256,6 +264,8 @@ CUDA = [
     Fault("cuda-tile-ghost-rows-loaded", "kernels/cuda/tensor_tile.cuh",
           "const bool black = clipped && source(r) == kNoSignal;", "const bool black = false;",
           cuda=True),
+    Fault("cuda-separable-ghosts-forgotten", "kernels/cuda/separable_fused.cu",
+          "    filler.finish(memory + step % kStages * stage_bytes);\n", "", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA
