@@ -92,9 +92,11 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->mask_ = mask;
     convolver->plan_ = std::move(plan.value());
     convolver->plan_.storage = job.value()->storage();
-    if (convolver->plan_.digits > 0)
-      convolver->digits_ =
-          make_digits(format, mask, convolver->plan_.rational, convolver->plan_.digits);
+    const Plan& chosen = convolver->plan_;
+    if (chosen.digits > 0 && chosen.kernel == KernelKind::kSeparable)
+      convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
+    else if (chosen.digits > 0)
+      convolver->digits_ = make_digits(format, mask, chosen.rational, chosen.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
     convolver->device_ = std::move(device);
     convolver->job_ = std::move(job.value());
@@ -106,10 +108,12 @@ bool Convolver::serves(double scale, double bias) const {
   // Sums of codes are exact whatever the scale, as are codes; it only chooses the class.
   if (plan_.kernel == KernelKind::kBox || plan_.kernel == KernelKind::kShift)
     return plan_.rational == is_rational(format_, mask_, scale);
-  const bool exact_enough = digits_
-                                ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
-                                : accumulator_serves(format_, mask_, scale, bias, plan_.passes(),
-                                                     plan_.rational, plan_.accumulator);
+  const bool exact_enough =
+      digits_ ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
+      : separable_digits_
+          ? separable_digits_serve(format_, mask_, *separable_digits_, scale, plan_.rational)
+          : accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,
+                               plan_.accumulator);
   return exact_enough && (!plan_.weighted || weighted_sums_serve(format_, mask_, weight_totals_,
                                                                  scale, *plan_.weighted));
 }

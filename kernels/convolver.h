@@ -24,6 +24,7 @@
 #include "kernels/core/mask_grammar.h"
 #include "kernels/core/named_masks.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/separable_digits.h"
 #include "kernels/core/status.h"
 #include "kernels/core/view.h"
 
@@ -66,8 +67,10 @@ class Convolver {
   FrameFormat format_;
   Mask mask_;
   Plan plan_;
-  std::optional<DigitWeights> digits_;  ///< Of mask_, if the plan counts in digits.
-  WeightTotals weight_totals_;          ///< Of mask_, if colour is weighted by alpha.
+  // Of mask_, if the plan counts in digits.
+  std::optional<DigitWeights> digits_;
+  std::optional<SeparableDigits> separable_digits_;
+  WeightTotals weight_totals_;  ///< Of mask_, if colour is weighted by alpha.
   std::shared_ptr<Device> device_;
   std::unique_ptr<Job> job_;
 };

@@ -8,6 +8,7 @@
 #include "kernels/core/arithmetic.h"
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/round.h"
+#include "kernels/core/separable_digits.h"
 #include "kernels/core/tensor_mapping.h"
 
 namespace convolve {
@@ -30,6 +31,8 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "separable float64",
     "separable two-pass",
     "separable wide",
+    "separable, tensor cores",
+    "separable, tensor cores, two-pass",
     "tensor, marching",
     "tensor, any mask",
     "tensor, pairs",
@@ -45,6 +48,11 @@ constexpr int kBookBlock = 32;
 constexpr double kConstantCacheTaps = 100;
 /// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
 constexpr double kConstantMiss = 5;
+
+/// separable on tensor cores.
+bool in_digits(const Plan& plan) {
+  return plan.kernel == KernelKind::kSeparable && plan.digits > 0;
+}
 
 double tiles(int cells, int tile) {
   return divide_up(cells, tile);
@@ -69,6 +77,19 @@ double fused_work(const Plan& plan, const Mask& mask) {
   return rows / plan.tile_height * mask.width + mask.height;
 }
 
+/// separable on tensor cores, in products of 128 outputs: two digits of the row, those of the
+/// column times a byte and the other once more.
+GroupWork separable_products(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  constexpr int kTileWidth = 128, kTileHeight = 32;
+  const SeparableWindow window = separable_window(mask);
+  const double halo = plan.fused ? 0 : mask.height - 1;
+  const double columns = (plan.digits + 1) * window.column_chunks;
+  const double rows = 2 * window.row_chunks * (group.height + halo) / group.height;
+  // Sums of two bytes go out and come back.
+  const double sums = plan.fused ? 0 : 4.0 * group.width * group.height * group.count / kMillion;
+  return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
+}
+
 GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
   const auto in_tiles = [&](int width, int height) {
     return tiled_samples(group.width, group.height, width, height);
@@ -78,6 +99,7 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kCoarsened:
       return {in_tiles(kCoarsenedTileWidth, kCoarsenedTileHeight), taps};
     case KernelKind::kSeparable: {
+      if (in_digits(plan)) return separable_products(plan, group, mask);
       if (plan.passes() == Passes::kDirect) return {in_tiles(kBookBlock, 1), taps};
       if (plan.fused) return {in_tiles(plan.tile_width, plan.tile_height), fused_work(plan, mask)};
       // Sums go out and come back.
@@ -110,10 +132,12 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
 }
 
 /// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
-/// if it were 1.
+/// if it were 1. On tensor cores only sums of rational masks may be beyond.
 bool codes_in_double(const Plan& plan, const Component& component, const Mask& mask) {
-  return plan.accumulator == Accumulator::kFloat32 &&
-         !make_epilogue(component, mask, 1, 0, plan.rational, plan.accumulator).in_float;
+  if (in_digits(plan) ? !plan.rational : plan.accumulator != Accumulator::kFloat32) return false;
+  const Epilogue epilogue =
+      make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
+  return !epilogue.in_float || (in_digits(plan) && epilogue.narrow.divide);
 }
 
 LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const ComponentGroup& group,
@@ -143,7 +167,9 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   CostTerms full = common;
   full[kCostSamples] = filtered * each.samples;
   full[kCostWork] = filtered * each.samples * each.work;
-  full[kCostSpread] = spread ? group.count * each.samples : 0;
+  // On tensor cores all bytes between the samples are loaded with them.
+  const int apart = in_digits(plan) ? group.step - 1 : 1;
+  full[kCostSpread] = spread ? apart * group.count * each.samples : 0;
   full[kCostDouble] = in_double * each.samples;
   return {{lone, full}};
 }
@@ -230,6 +256,8 @@ CostClass cost_class(const Plan& plan) {
     case KernelKind::kCoarsened:
       return by_accumulator(CostClass::kCoarsenedFloat32, plan.accumulator);
     case KernelKind::kSeparable:
+      if (in_digits(plan))
+        return plan.fused ? CostClass::kSeparableTensor : CostClass::kSeparableTensorTwoPass;
       if (plan.passes() == Passes::kDirect) return CostClass::kSeparableWide;
       if (!plan.fused) return CostClass::kSeparableTwoPass;
       return by_accumulator(CostClass::kSeparableFloat32, plan.accumulator);

@@ -53,6 +53,8 @@ enum class CostClass : int {
   kSeparableFloat64,
   kSeparableTwoPass,
   kSeparableWide,
+  kSeparableTensor,
+  kSeparableTensorTwoPass,
   kTensorMarch,
   kTensorStay,
   kTensorPairs,
@@ -61,7 +63,7 @@ enum class CostClass : int {
   kBox,
   kShift,
 };
-inline constexpr int kCostClassCount = 21;
+inline constexpr int kCostClassCount = 23;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 
@@ -109,7 +111,8 @@ struct LaunchWork {
 };
 
 /// What `plan` does to a frame, launch by launch. Units of work for a sample are multiply-adds;
-/// for tensor they are tensor_products(), for box the sides of the mask, W + H, and shift has none.
+/// for tensor, and separable on tensor cores, they are products of 128 outputs, for box the sides
+/// of the mask, W + H, and shift has none.
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask);
 
 double launch_microseconds(const CostTerms& constants, const LaunchWork& launch);

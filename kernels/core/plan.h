@@ -89,8 +89,10 @@ struct Plan {
   bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  int digits = 0;  ///< tensor: 8-bit digits of a weight, summed in int32,
-  TensorMapping mapping = TensorMapping::kStay;  ///< and what its products are.
+  /// tensor: 8-bit digits of a weight, summed in int32; separable: of a column's weight, if it runs
+  /// on tensor cores, else 0.
+  int digits = 0;
+  TensorMapping mapping = TensorMapping::kStay;  ///< tensor: what its products are.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.

@@ -11,6 +11,7 @@
 #include "kernels/core/cost.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/separable_digits.h"
 #include "kernels/core/shift.h"
 #include "kernels/core/tensor_tiles.h"
 
@@ -152,6 +153,25 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
   return {};
 }
 
+/// Has separable run on tensor cores, if these serve.
+bool plan_separable_digits(const FrameFormat& format, const Mask& mask, const Options& options,
+                           const DeviceCapabilities& device, Plan& plan) {
+  if (device.backend != BackendKind::kCuda || device.compute_capability < 75) return false;
+  if (weights_by_alpha(format, options)) return false;
+  const bool rational = is_rational(format, mask, options.scale);
+  const std::optional<SeparableDigits> digits = make_separable_digits(format, mask, rational);
+  if (!digits || !separable_digits_serve(format, mask, *digits, options.scale, rational))
+    return false;
+  const SeparableWindow window = separable_window(mask);
+  plan.fused = std::max(window.row_chunks, window.column_chunks) <= kMostFusedChunks;
+  if (!plan.fused && separable_shared_bytes(window) > device.shared_bytes) return false;
+  plan.rational = rational;
+  plan.digits = digits->column_digits;
+  plan.accumulator = Accumulator::kInt32;
+  plan.storage = MaskStorage::kGlobalMemory;
+  return true;
+}
+
 /// Arithmetic of box, or why it cannot serve.
 Status plan_box(const FrameFormat& format, const Mask& mask, const Options& options,
                 const DeviceCapabilities& device, Plan& plan) {
@@ -223,6 +243,10 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
       return status;
     return plan;
   }
+
+  if (kernel == KernelKind::kSeparable &&
+      plan_separable_digits(format, mask, options, device, plan))
+    return plan;
 
   const Result<Accumulator> accumulator = choose_accumulator(
       format, mask, options.scale, options.bias, plan.passes(), /*with_int32=*/cuda);
@@ -297,7 +321,8 @@ std::string taps_text(const Mask& mask) {
 
 std::string reason_for(const Plan& plan, const Mask& mask) {
   if (plan.kernel == KernelKind::kSeparable)
-    return size_text(mask) + ", rank 1: " + taps_text(mask);
+    return size_text(mask) + ", rank 1: " + taps_text(mask) +
+           (plan.digits > 0 ? ", on tensor cores" : "");
   if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
   if (plan.kernel == KernelKind::kBox) return size_text(mask) + ", equal weights: running sums";
   if (plan.kernel == KernelKind::kShift)

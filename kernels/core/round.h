@@ -4,15 +4,17 @@
 
 #include <cstdint>
 
+#include "kernels/core/host_device.h"
+
 namespace convolve {
 
 /// How many units of `unit` hold `value`.
-constexpr int divide_up(int value, int unit) {
+CONVOLVE_HD constexpr int divide_up(int value, int unit) {
   return (value + unit - 1) / unit;
 }
 
 /// The multiple of `unit` that is not below `value`.
-constexpr int round_up(int value, int unit) {
+CONVOLVE_HD constexpr int round_up(int value, int unit) {
   return divide_up(value, unit) * unit;
 }
 

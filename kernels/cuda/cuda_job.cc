@@ -4,17 +4,21 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "kernels/core/box.h"
 #include "kernels/core/box_tile.h"
+#include "kernels/core/separable_digits.h"
 #include "kernels/core/shift.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/fault.h"
 #include "kernels/cuda/mask_bank.h"
 #include "kernels/cuda/planes.h"
+#include "kernels/cuda/separable_fragments.h"
 #include "kernels/cuda/tensor_pass.h"
 #include "kernels/cuda/variant.h"
 #include "kernels/cuda/weighted_pass.h"
@@ -49,7 +53,7 @@ class CudaJob final : public Job {
         format_(format),
         mask_(mask),
         plan_(plan),
-        variant_(cuda_variant(plan.kernel)) {}
+        variant_(cuda_variant(plan)) {}
   ~CudaJob() override;
 
   Status prepare();
@@ -60,10 +64,13 @@ class CudaJob final : public Job {
   using Planes = std::array<PlaneMemory, kMaxPlanes>;
 
   bool weighting() const { return plan_.weighted.has_value(); }
+  /// Kernel separable on tensor cores.
+  bool in_digits() const { return plan_.kernel == KernelKind::kSeparable && plan_.digits > 0; }
   bool needs_device(int plane) const;
   Status place_mask();
   Status prepare_weighting();
   Status prepare_tensor();
+  void prepare_digits();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
@@ -91,6 +98,7 @@ class CudaJob final : public Job {
   MaskSlot slot_;
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
+  SeparableDigits separable_;  ///< If in_digits().
   std::optional<WeightedPass> weighted_;
   std::optional<Shift> shift_;        ///< If the plan is kernel shift.
   std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
@@ -98,6 +106,7 @@ class CudaJob final : public Job {
 
   Epilogue epilogues_[kMaxPlanes][kMaxComponents];
   BoxDivision divisions_[kMaxPlanes][kMaxComponents];  ///< box.
+  DigitEpilogue digits_[kMaxPlanes][kMaxComponents];   ///< in_digits().
   BoxTile box_tiles_[kMaxGroups];                      ///< box: of each component group.
   bool have_epilogues_ = false;
   double scale_ = 1, bias_ = 0;  ///< That the epilogues were made for.
@@ -143,9 +152,12 @@ Status CudaJob::prepare() {
 }
 
 Status CudaJob::place_mask() {
-  weights_ = plan_.passes() == Passes::kRowColumn
-                 ? encode_factors(mask_, plan_.accumulator, plan_.rational)
-                 : encode_weights(mask_, plan_.accumulator, plan_.rational);
+  if (in_digits())
+    prepare_digits();
+  else if (plan_.passes() == Passes::kRowColumn)
+    weights_ = encode_factors(mask_, plan_.accumulator, plan_.rational);
+  else
+    weights_ = encode_weights(mask_, plan_.accumulator, plan_.rational);
   const cudaStream_t stream = core_->stream();
   if (variant_.uses_constant_bank) {
     Result<MaskSlot> slot =
@@ -170,6 +182,26 @@ Status CudaJob::place_mask() {
   arguments_.storage = MaskStorage::kGlobalMemory;
   arguments_.mask.global = global_weights_.data();
   return {};
+}
+
+/// The factors as fragments, and all that goes with them.
+void CudaJob::prepare_digits() {
+  separable_ = make_separable_digits(format_, mask_, plan_.rational).value_or(SeparableDigits{});
+  const SeparableFragments fragments = separable_fragments(mask_, separable_);
+  weights_.resize(fragments.words.size() * sizeof(std::uint32_t));
+  std::memcpy(weights_.data(), fragments.words.data(), weights_.size());
+  const SeparableWindow window = separable_window(mask_);
+  SeparableArguments& to = arguments_.separable;
+  to.column = static_cast<int>(fragments.column * sizeof(std::uint32_t) / sizeof(uint4));
+  to.left = window.left;
+  to.row_chunks = window.row_chunks;
+  to.column_chunks = window.column_chunks;
+  to.column_digits = separable_.column_digits;
+  to.multiplier = separable_.multiplier;
+  to.row_start = separable_.row_start;
+  to.fused = plan_.fused;
+  to.processors = std::max(1, core_->capabilities().processors);
+  to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
 }
 
 /// For the planes of the planned format; its fields take the same.
@@ -248,14 +280,18 @@ Status CudaJob::reserve_intermediate() {
   if (plan_.passes() != Passes::kRowColumn || plan_.fused) return {};
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
-  std::size_t pitch = 0, rows = 0;
+  std::size_t pitch = 0, rows = 0, digits = 0;
   for (int g = 0; g < count; ++g) {
     if (groups[g].weighted) continue;
+    digits = std::max(digits,
+                      groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
+                                                               arguments_.separable.column_chunks));
     const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
     pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
   }
-  Result<DeviceMemory> memory = DeviceMemory::make(pitch * rows, core_->stream());
+  Result<DeviceMemory> memory =
+      DeviceMemory::make(in_digits() ? digits : pitch * rows, core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
   arguments_.intermediate = intermediate_.data();
@@ -284,6 +320,9 @@ void CudaJob::update_epilogues(double scale, double bias) {
         divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
       } else if (shift_) {
         epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
+      } else if (in_digits()) {
+        digits_[p][c] =
+            make_separable_epilogue(component, mask_, separable_, scale, bias, plan_.rational);
       } else {
         epilogues_[p][c] =
             make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
@@ -321,6 +360,7 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
     channel.black = component.black;
     channel.epilogue = epilogues_[group.plane][c];
     channel.division = divisions_[group.plane][c];
+    channel.digits = digits_[group.plane][c];
   }
   return arguments;
 }

@@ -8,6 +8,9 @@
 // its axis and makes kRun adjacent outputs, so that one read serves kRun multiply-adds.
 //
 // A one-dimensional mask whose weights need whole digits (kWide) takes the one pass that it is.
+//
+// What tensor cores serve, 8-bit samples within proven bounds, goes to separable_fused.cu and
+// separable_tensor.cu.
 #include <type_traits>
 
 #include "kernels/cuda/bank.cuh"

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/core/box.h"
+#include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
 #include "kernels/core/sample.h"
 
@@ -22,6 +23,7 @@ struct ChannelArguments {
   int black = 0;
   Epilogue epilogue;
   BoxDivision division;  ///< box.
+  DigitEpilogue digits;  ///< separable on tensor cores.
 };
 
 /// One component group: `width` x `height` pixels of `channels` samples, `step` bytes apart.
@@ -52,6 +54,22 @@ struct MaskArguments {
   const void* global = nullptr;  ///< device memory, when storage is kGlobalMemory.
 };
 
+/// separable on tensor cores: the mask is separable_fragments.h.
+struct SeparableArguments {
+  int column = 0;  ///< The column's first fragment.
+  int left = 0;    ///< SeparableWindow, then SeparableDigits.
+  int row_chunks = 1;
+  int column_chunks = 1;
+  int column_digits = 2;
+  std::uint32_t multiplier = 1;
+  std::uint32_t row_start = 0;
+  bool fused = false;
+  int processors = 1;    ///< Of the device,
+  int shared_bytes = 0;  ///< and the most that a block may have.
+  int steps = 1;         ///< fused: blocks of 32 rows that a thread block makes;
+  int stages = 1;        ///< two-pass: of rows that it holds.
+};
+
 struct LaunchArguments {
   Accumulator accumulator = Accumulator::kFloat32;
   MaskStorage storage = MaskStorage::kConstantMemory;
@@ -63,6 +81,7 @@ struct LaunchArguments {
   MaskArguments mask;
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
   std::int64_t intermediate_pitch = 0;  ///< bytes.
+  SeparableArguments separable;
 };
 
 /// A kernel variant. All functions work in the current context and return their own call's error.
@@ -81,8 +100,11 @@ struct Variant {
   cudaError_t (*launch)(const LaunchArguments& arguments, cudaStream_t stream);
 };
 
-/// The variant of `kind`; kAuto is not one, nor is kTensor, which filters whole frames.
-const Variant& cuda_variant(KernelKind kind);
+/// Bytes of device memory between the passes of separable on tensor cores, for one component.
+std::size_t separable_tensor_bytes(int width, int height, int column_chunks);
+
+/// The variant of `plan`; kAuto has none, nor has kTensor, which filters whole frames.
+const Variant& cuda_variant(const Plan& plan);
 
 extern const Variant kBasicVariant;
 extern const Variant kConstantVariant;
@@ -91,6 +113,7 @@ extern const Variant kTiledOutputVariant;
 extern const Variant kCachedHaloVariant;
 extern const Variant kCoarsenedVariant;
 extern const Variant kSeparableVariant;
+extern const Variant kSeparableTensorVariant;
 extern const Variant kBoxVariant;
 extern const Variant kShiftVariant;
 

@@ -3,8 +3,8 @@
 
 namespace convolve {
 
-const Variant& cuda_variant(KernelKind kind) {
-  switch (kind) {
+const Variant& cuda_variant(const Plan& plan) {
+  switch (plan.kernel) {
     case KernelKind::kAuto:
     case KernelKind::kBasic:
     case KernelKind::kTensor:  // Has a pass of its own, tensor_pass.h.
@@ -20,7 +20,7 @@ const Variant& cuda_variant(KernelKind kind) {
     case KernelKind::kCoarsened:
       return kCoarsenedVariant;
     case KernelKind::kSeparable:
-      return kSeparableVariant;
+      return plan.digits > 0 ? kSeparableTensorVariant : kSeparableVariant;
     case KernelKind::kBox:
       return kBoxVariant;
     case KernelKind::kShift:

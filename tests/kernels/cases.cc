@@ -41,6 +41,7 @@ class Builder {
   void residues();
   void tiles();
   void anchors();
+  void factors();
   void fields();
 
   std::vector<Case> take() { return std::move(cases_); }
@@ -385,6 +386,61 @@ void Builder::anchors() {
       add("anchors", mask, size);
 }
 
+/// Long factors, beside and beyond those that a tile holds: 33 and 65 are the longest of one, two
+/// and three chunks of 32 samples.
+void Builder::factors() {
+  const auto add_factors = [this](const TestMaskPtr& mask, Size size) -> Case& {
+    Case& c = add("factors", mask, size);
+    c.only = KernelKind::kSeparable;
+    return c;
+  };
+  std::vector<Size> shapes = {{33, 34}, {66, 3}, {1, 99}};
+  if (!quick_)
+    shapes.insert(shapes.end(),
+                  {{32, 32}, {34, 33}, {65, 65}, {66, 66}, {5, 40}, {2, 67}, {99, 1}});
+  for (const Size shape : shapes)
+    for (const Weights weights : {Weights::kRational, Weights::kReal}) {
+      const TestMaskPtr mask = random_rank1_mask(shape.width, shape.height, weights);
+      for (const Size size : {Size{1, 1}, Size{37, 23}, Size{150, 70}})
+        add_factors(mask, size).arrangements =
+            quick_ ? std::vector<Arrangement>{Arrangement::kPacked1} : kAllPacked;
+      for (const TestMaskPtr& moved :
+           {anchored(mask, 0, shape.height - 1), anchored(mask, shape.width - 1, 0)})
+        add_factors(moved, {37, 23}).borders = {Border::kMirror, Border::kZero};
+      Case& video = add_factors(mask, {37, 23});
+      video.levels = Levels::kLimited;
+      video.arrangements = kVideo;
+      for (const int spare : {1, 40})
+        add_factors(mask, {61, 22}).spare = spare;
+    }
+  // Signed factors, ties, and sums at both ends of what 16 bits hold: 255 times 257.
+  std::vector<double> full(128, 2);
+  full[5] = 3;
+  const TestMaskPtr masks[] = {
+      typed_mask("factors-signed-3x3", 3, 3, {-1.5, 0.25, 1.4, -3, 0.5, 2.8, 1.5, -0.25, -1.4}),
+      typed_mask("factors-full-128x1", 128, 1, full, 514),
+      typed_mask("factors-minus-128x1", 128, 1, full, -514),
+      parsed_mask("binomial:9"),
+      parsed_mask("gaussian:12"),
+      parsed_mask("gaussian:0.5,30"),
+  };
+  for (const TestMaskPtr& mask : masks)
+    for (const Fill fill : {Fill::kRandom, Fill::kExtremes, Fill::kWhite})
+      for (const double scale : {1.0, -0.7234567891}) {
+        Case& c = add_factors(mask, {45, 39});
+        c.fill = fill;
+        c.scale = scale;
+        c.bias = scale == 1 ? 0 : 0.5;
+        c.levels = Levels::kLimited;
+        c.arrangements = {Arrangement::kPacked1, Arrangement::kI420};
+      }
+  if (quick_) return;
+  for (const char* text : {"gaussian:100", "gaussian:2,100"})
+    add_factors(parsed_mask(text), {70, 21}).borders = {Border::kReplicate, Border::kZero};
+  // Rows that fill shared memory, and more of them than blocks run at once.
+  add_factors(parsed_mask("gaussian:350,0.5"), {5, 8700}).borders = {Border::kReplicate};
+}
+
 /// Frames smaller than the convolver was planned for, as fields are.
 void Builder::fields() {
   for (const TestMaskPtr& mask :
@@ -442,6 +498,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.residues();
   builder.tiles();
   builder.anchors();
+  builder.factors();
   builder.fields();
   return builder.take();
 }

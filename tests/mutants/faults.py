@@ -140,6 +140,14 @@ CORE = [
           "divide_up(window.left + right, kGroupUnit)"),
     Fault("tensor-groups-for-any-device", "kernels/core/tensor_mapping.cc",
           "return device.warpgroups &&", "return"),
+
+    # Masks of rank 1 on tensor cores.
+    Fault("separable-row-sums-cut-off", "kernels/core/separable_digits.cc", " + 32768u;", ";"),
+    Fault("separable-column-beyond-a-digit", "kernels/core/separable_digits.cc",
+          "weight < -128 || weight > 127", "weight < -128 || weight > 128"),
+    Fault("separable-row-sums-beyond-16-bits", "kernels/core/separable_digits.cc",
+          "if (span >= kTwo16) return std::nullopt;",
+          "if (span >= kTwo16 + 300) return std::nullopt;"),
 ]
 
 CPU = [
@@ -276,6 +284,8 @@ CUDA = [
     Fault("cuda-tile-ghost-rows-loaded", "kernels/cuda/tensor_tile.cuh",
           "const bool black = clipped && source(r) == kNoSignal;", "const bool black = false;",
           cuda=True),
+    Fault("cuda-separable-ghosts-forgotten", "kernels/cuda/separable_fused.cu",
+          "    filler.finish(memory + step % kStages * stage_bytes);\n", "", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA

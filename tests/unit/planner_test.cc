@@ -55,7 +55,8 @@ TEST(Planner, TableOfChoices) {
       {"box:5", "cuda tensor 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda tensor tile 128x64 2 digits int32 real global-memory (13x13, on tensor cores)",
+       "cuda separable fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps instead of "
+       "169, on tensor cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13", "cuda tensor 1 digit int32 rational global-memory (13x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
@@ -67,15 +68,19 @@ TEST(Planner, TableOfChoices) {
        "cuda tensor tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
        "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
       {"gaussian:30",
-       "cuda separable tile 64x32 two-pass float32 real constant-memory (181x181, rank 1: 362 taps "
-       "instead of 32761)",
-       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of 32761)"},
+       "cuda separable two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 taps "
+       "instead of 32761, on tensor cores)",
+       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
+       "32761)"},
       {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
-      {"box:41", "cuda box int32 rational parameter (41x41, equal weights: running sums)",
+      {"box:41",
+       "cuda separable fused 1 digit int32 rational global-memory (41x41, rank 1: 82 taps instead "
+       "of 1681, on tensor cores)",
        "cpu box int32 rational host-memory (41x41, equal weights: running sums)"},
       {"box:25",
-       "cuda tensor tile 128x64 1 digit int32 rational global-memory (25x25, on tensor cores)",
+       "cuda separable fused 1 digit int32 rational global-memory (25x25, rank 1: 50 taps instead "
+       "of 625, on tensor cores)",
        "cpu box int32 rational host-memory (25x25, equal weights: running sums)"},
       {"box:15",
        "cuda tensor tile 128x64 1 digit int32 rational global-memory (15x15, on tensor cores)",
@@ -201,8 +206,32 @@ TEST(Planner, ShiftIsForOneTap) {
 
 // Passes over rows and columns win where a mask of rank 1 is large or needs many digits.
 TEST(Planner, SeparableTakesOverFromTensor) {
-  EXPECT_NE(plan_text("gaussian:3", h100()).find("cuda tensor"), std::string::npos);
+  EXPECT_NE(plan_text("gaussian:1", h100()).find("cuda tensor"), std::string::npos);
   EXPECT_NE(plan_text("gaussian:40", h100()).find("cuda separable"), std::string::npos);
+}
+
+TEST(Planner, SeparableRunsOnTensorCoresWhereTheseServe) {
+  const auto plan_of = [](const FrameFormat& format, const char* mask,
+                          const DeviceCapabilities& device) {
+    return make_plan(format, mask_of(mask), forced(KernelKind::kSeparable), device).value();
+  };
+  const FrameFormat format = grey(640, 480);
+  EXPECT_EQ(plan_of(format, "gaussian:5", h100()).digits, 2);
+  EXPECT_EQ(plan_of(format, "box:9", h100()).digits, 1);
+  EXPECT_TRUE(plan_of(format, "gaussian:5", h100()).fused);
+  EXPECT_FALSE(plan_of(format, "gaussian:20", h100()).fused);
+  EXPECT_EQ(plan_of(grey(640, 480, 16), "gaussian:5", h100()).digits, 0) << "16-bit samples";
+  EXPECT_EQ(plan_of(format, "binomial:15", h100()).digits, 0) << "it would not be exact";
+  EXPECT_EQ(plan_of(format, "gaussian:5", cpu()).digits, 0);
+  DeviceCapabilities device = h100();
+  device.compute_capability = 70;
+  EXPECT_EQ(plan_of(format, "gaussian:5", device).digits, 0);
+  // What a block of the row pass holds.
+  device = h100();
+  device.compute_capability = 75;
+  device.shared_bytes = 64 * 1024;
+  EXPECT_EQ(plan_of(format, "gaussian:100", device).digits, 2);
+  EXPECT_EQ(plan_of(format, "gaussian:350", device).digits, 0);
 }
 
 TEST(Planner, ForcedKernelsAreTaken) {
