@@ -55,22 +55,35 @@ bool marches(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
-/// True if warpgroups take less time than all else but pairs (4K, H100). Their tiles cost more to
-/// bring where samples are to be parted, so that they need products to win by.
+/// True if warpgroups take less time than all else but pairs (H100). Their tiles cost more to bring
+/// where samples are to be parted, and there are too few of them in small pictures of many planes:
+/// they need products to win by.
 bool groups_pay(const FrameFormat& format, const Mask& mask, int digits) {
+  // A frame of 1080p has two or three million samples, one of 4K eight or more.
+  constexpr std::int64_t kSmallFrame = 5'000'000;
   unsigned kinds = 0;
-  for (int p = 0; p < format.plane_count; ++p)
-    if (has_filtered(format.planes[p])) kinds |= 1u << tile_kind(format.planes[p]).value_or(0);
+  std::int64_t bytes = 0;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    kinds |= 1u << tile_kind(plane).value_or(0);
+    bytes += std::int64_t{plane.rows} * plane.row_bytes;
+  }
   const int products = digits * group_window(mask).products;
-  // One component: 10.2 us and 0.25 a product, where a march takes 8.05 and 0.69.
-  if (kinds == 0b1)
+  const bool small = bytes < kSmallFrame;
+  if (kinds == 0b1) {
+    // I420 1080p 11.7 us for 10.5 at 9x9 with one digit, 12.9 for 13.0 with two (24 products).
+    if (small && format.plane_count > 1 && products < 24) return false;
+    // 10.2 us and 0.25 a product, where a march takes 8.05 and 0.69 (GRAY8, 4K).
     return !columns_serve(format) || !marches(format, mask) ||
            69 * digits * mask.height > 215 + 25 * products;
-  // RGBA 39.5 us for 43.2 at 5x5.
+  }
+  // RGBA 4K 38.2 us for 43.2 at 5x5.
   if (kinds == 0b1000) return products >= 8;
-  // NV12 23.8 us for 23.9 at 5x5 with two digits (16 products), BGR 42.2 for 36.3.
-  if (kinds < 0b10000) return products >= 18;
-  // P010 59.7 us for 48.6 at 15x15 (18 products), 80.4 for 101 at 31x31 (51).
+  // NV12 4K 23.6 us for 23.9 at 5x5 with two digits (16 products), BGR 42.2 for 36.3; NV12 1080p
+  // 17.4 for 17.6 at 25x25 (42).
+  if (kinds < 0b10000) return products >= (small ? 40 : 18);
+  // P010 4K 59.7 us for 48.6 at 15x15 (18 products), 79.9 for 101 at 31x31 (51).
   return products >= 40;
 }
 

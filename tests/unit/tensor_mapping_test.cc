@@ -12,14 +12,14 @@ constexpr std::size_t kShared = 227 * 1024;
 /// Components of one byte side by side.
 PlaneFormat plane_of(int components) {
   PlaneFormat plane;
-  plane.rows = 1080;
+  plane.rows = 2160;
   plane.component_count = components;
-  plane.row_bytes = 1920 * components;
+  plane.row_bytes = 3840 * components;
   for (int c = 0; c < components; ++c) {
     plane.components[c].offset = c;
     plane.components[c].step = components;
-    plane.components[c].width = 1920;
-    plane.components[c].height = 1080;
+    plane.components[c].width = 3840;
+    plane.components[c].height = 2160;
   }
   return plane;
 }
@@ -69,6 +69,11 @@ TEST(TensorMapping, TableOfChoicesWithWarpgroups) {
   EXPECT_EQ(mapping_on_hopper(grey, square(255), 2), TensorMapping::kTiles) << "weights do not fit";
   EXPECT_EQ(mapping_on_hopper(nv12, square(5), 2), TensorMapping::kMarch);
   EXPECT_EQ(mapping_on_hopper(nv12, square(7), 2), TensorMapping::kGroups);
+  FrameFormat small = nv12;
+  for (PlaneFormat& plane : small.planes)
+    plane.rows /= 8;
+  EXPECT_EQ(mapping_on_hopper(small, square(7), 2), TensorMapping::kMarch);
+  EXPECT_EQ(mapping_on_hopper(small, square(31), 2), TensorMapping::kGroups);
   EXPECT_EQ(mapping_on_hopper(bgr, square(9), 1), TensorMapping::kTiles);
   EXPECT_EQ(mapping_on_hopper(bgr, square(15), 1), TensorMapping::kGroups);
   EXPECT_EQ(mapping_on_hopper(rgba, square(5), 1), TensorMapping::kGroups);
