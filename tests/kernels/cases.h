@@ -7,20 +7,11 @@
 
 #include "kernels/core/border.h"
 #include "kernels/core/plan.h"
-#include "kernels/reference/reference.h"
 #include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/pictures.h"
 #include "tests/kernels/test_masks.h"
 
 namespace convolve::testing {
-
-enum class Fill : int {
-  kRandom,
-  kExtremes,      ///< 0 or the largest code, at random.
-  kCheckerboard,  ///< 0 and the largest code, alternating.
-  kConstantRows,  ///< Each row one code, so that weights of opposite signs cancel exactly.
-  kImpulse,       ///< One bright sample on black: the mask itself shows.
-  kWhite,         ///< The largest code everywhere, and so the largest sums.
-};
 
 /// One picture filtered with one mask, on every kernel, in several layouts, borders and tiles.
 struct Case {
@@ -48,8 +39,5 @@ struct Case {
 
 /// All cases; with `quick` a selection that keeps every suite.
 std::vector<Case> make_cases(bool quick);
-
-/// The codes of component `index` of a case's frame. A pure function of its arguments.
-Picture make_picture(Fill fill, const Component& component, int index);
 
 }  // namespace convolve::testing
