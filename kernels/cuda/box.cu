@@ -18,6 +18,7 @@
 // meets every bank once, whatever the distance W.
 #include "kernels/cuda/box_columns.cuh"
 #include "kernels/cuda/box_pack.cuh"
+#include "kernels/cuda/overlap.cuh"
 
 namespace convolve {
 namespace {
@@ -420,6 +421,8 @@ __global__ void __launch_bounds__(kRuns* kBoxLanes, kPacked ? 8 / kRuns : 4 / kR
     box_kernel(const __grid_constant__ LaunchArguments arguments) {
   const GroupArguments& group = arguments.group;
   const ChannelArguments& channel = group.channel[blockIdx.z];
+  admit_next_launch();
+  await_previous_launch();
   if (channel.filtered) {
     Strip<Stored, kPacked, kRuns>(arguments, shared_cells<unsigned char>()).run();
     return;
@@ -469,9 +472,9 @@ cudaError_t load(const LaunchArguments& arguments) {
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   dim3 grid = grid_of_tiles(arguments.group, arguments.tile_width, arguments.tile_height);
   grid.z = static_cast<unsigned>(arguments.group.channels);
-  return launch_kernel(select_kernel(arguments), grid,
-                       dim3(static_cast<unsigned>(arguments.batch_rows * kWarp)),
-                       shared_bytes(arguments), arguments, stream);
+  return launch_overlapping(select_kernel(arguments), grid,
+                            dim3(static_cast<unsigned>(arguments.batch_rows * kWarp)),
+                            shared_bytes(arguments), stream, arguments);
 }
 
 }  // namespace

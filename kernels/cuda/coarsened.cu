@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/bank.cuh"
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tile_load.cuh"
 
 namespace convolve {
@@ -282,6 +283,8 @@ __global__ void __launch_bounds__(kThreads, resident_blocks<A>(Chunk, Rest))
   const GroupArguments& group = arguments.group;
   const MaskArguments& mask = arguments.mask;
   const ChannelArguments& channel = group.channel[blockIdx.z];
+  admit_next_launch();
+  await_previous_launch();
   constexpr bool kAligned = Chunk % 4 == 0;  // Then every chunk starts on 16 bytes.
   constexpr bool kNarrow = Chunk == 0;
   const int mask_width = kNarrow ? Rest : mask.width;
@@ -442,11 +445,8 @@ cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   const Segment segment = segment_of(arguments);
   dim3 grid = grid_of_tiles(arguments.group, kTileWidth, kTileHeight);
   grid.z = static_cast<unsigned>(arguments.group.channels);
-  LaunchArguments by_value = arguments;
-  int rows = segment.rows;
-  void* parameters[] = {&by_value, &rows};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments)), grid,
-                          dim3(32, kThreads / 32), parameters, segment.bytes, stream);
+  return launch_overlapping(select_kernel(arguments), grid, dim3(32, kThreads / 32), segment.bytes,
+                            stream, arguments, segment.rows);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "kernels/core/separable_digits.h"
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/separable_tensor.cuh"
 #include "kernels/cuda/separable_tensor.h"
 
@@ -107,8 +108,10 @@ __global__ void __launch_bounds__(kSeparableThreads, kBlocks)
     separable_fused_kernel(const __grid_constant__ LaunchArguments a) {
   extern __shared__ __align__(16) std::uint8_t memory[];
   __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchBytes];
+  admit_next_launch();
   const SeparableArguments& s = a.separable;
   const ChannelArguments& channel = a.group.channel[blockIdx.z];
+  await_previous_launch();
   const int block_x = static_cast<int>(blockIdx.x) * kStrip * kWarps;
   const int block_y = static_cast<int>(blockIdx.y) * 32 * s.steps;
   if (!channel.filtered) {
@@ -208,10 +211,10 @@ cudaError_t launch_separable_fused(const LaunchArguments& arguments, cudaStream_
   LaunchArguments placed = arguments;
   placed.separable.steps = best_steps(arguments, columns);
   const int segments = divide_up(group.height, 32 * placed.separable.steps);
-  return launch_kernel(
+  return launch_overlapping(
       select_kernel(arguments.separable),
       dim3(columns, static_cast<unsigned>(segments), static_cast<unsigned>(group.channels)),
-      dim3(32, kWarps), stages_bytes(arguments.separable), placed, stream);
+      dim3(32, kWarps), stages_bytes(arguments.separable), stream, placed);
 }
 
 }  // namespace convolve

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/separable_tensor.cuh"
 
 namespace convolve {
@@ -138,6 +139,8 @@ __global__ void __launch_bounds__(kSeparableThreads, 2)
   const SeparableArguments& s = a.separable;
   const ChannelArguments& channel = a.group.channel[blockIdx.z];
   if (!channel.filtered) return;
+  admit_next_launch();
+  await_previous_launch();
   const RowShape shape = row_shape(s);
   const int down = divide_up(a.group.height + a.mask.height - 1, 32);
   const int tasks = down * divide_up(a.group.width, kSpan * kWarps);
@@ -202,6 +205,8 @@ __global__ void __launch_bounds__(32 * kColumnWarps, 4)
   __shared__ __align__(16) std::uint8_t patches[kColumnWarps][kPatchBytes];
   const SeparableArguments& s = a.separable;
   const ChannelArguments& channel = a.group.channel[blockIdx.z];
+  admit_next_launch();
+  await_previous_launch();
   const int lane = threadIdx.x, strip = static_cast<int>(blockIdx.x);
   const int block_y = static_cast<int>(blockIdx.y) * kSpan * kColumnWarps;
   if (!channel.filtered) {
@@ -316,13 +321,14 @@ cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   placed.intermediate_pitch = static_cast<std::int64_t>(
       separable_tensor_bytes(group.width, group.height, arguments.separable.column_chunks));
   placed.separable.stages = row_stages(arguments);
-  const cudaError_t error = launch_kernel(sum_rows_kernel, dim3(row_blocks(arguments), 1, channels),
-                                          dim3(32, kWarps), row_bytes(arguments), placed, stream);
+  const cudaError_t error =
+      launch_overlapping(sum_rows_kernel, dim3(row_blocks(arguments), 1, channels),
+                         dim3(32, kWarps), row_bytes(arguments), stream, placed);
   if (error != cudaSuccess) return error;
-  return launch_kernel(
+  return launch_overlapping(
       column_kernel(arguments),
       dim3(blocks(group.width, kStrip), blocks(group.height, kSpan * kColumnWarps), channels),
-      dim3(32, kColumnWarps), 0, placed, stream);
+      dim3(32, kColumnWarps), 0, stream, placed);
 }
 
 }  // namespace

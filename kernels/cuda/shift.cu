@@ -15,6 +15,7 @@
 
 #include "kernels/core/shift.h"
 #include "kernels/cuda/kernel.cuh"
+#include "kernels/cuda/overlap.cuh"
 
 namespace convolve {
 namespace {
@@ -137,7 +138,9 @@ __global__ void __launch_bounds__(kBlockWidth* kBlockHeight)
   const GroupArguments& group = arguments.group;
   const int y = static_cast<int>(blockIdx.y * kBlockHeight + threadIdx.y);
   const int column = static_cast<int>(blockIdx.x) - arguments.edge_columns;
+  admit_next_launch();
   if (y >= group.height) return;
+  await_previous_launch();
   if (column < 0) {
     const int edge = static_cast<int>(blockIdx.x * kBlockWidth + threadIdx.x);
     if (edge >= arguments.edge_pixels) return;
@@ -297,10 +300,8 @@ cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   const int inner_columns = (own.inner_end - own.inner_first + kBlockWidth - 1) / kBlockWidth;
   GroupArguments blocks = own.group;
   blocks.width = own.edge_columns + inner_columns;
-  void* parameters[] = {&own};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(select(own.group, map)),
-                          grid_of_tiles(blocks, 1, kBlockHeight), dim3(kBlockWidth, kBlockHeight),
-                          parameters, 0, stream);
+  return launch_overlapping(select(own.group, map), grid_of_tiles(blocks, 1, kBlockHeight),
+                            dim3(kBlockWidth, kBlockHeight), 0, stream, own);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 // in registers that makes whole words of them, and no block barrier.
 #include <type_traits>
 
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_mma.cuh"
 #include "kernels/cuda/tensor_store.cuh"
 
@@ -214,6 +215,7 @@ template <Codes kCodes, int kBlocks>
 __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
     tensor_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kRows * kSpanBytes];
+  admit_next_launch();
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
@@ -221,6 +223,7 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   const Place place = place_of(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
   const int x = place.column * kTensorTileBytes;
   if (place.y >= plane.rows) return;
+  await_previous_launch();
   std::uint8_t* patch = patches[threadIdx.y];
   if constexpr (kBlocks > 0) {
     if (!place.inside)
@@ -278,11 +281,9 @@ cudaError_t resident_tensor_blocks(int march_blocks, int* blocks) {
 }
 
 cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream) {
-  TensorArguments by_value = arguments;
-  void* parameters[] = {&by_value};
-  return cudaLaunchKernel(
-      reinterpret_cast<const void*>(select_kernel(arguments.codes, arguments.march_blocks)),
-      dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), parameters, 0, stream);
+  return launch_overlapping(select_kernel(arguments.codes, arguments.march_blocks),
+                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
+                            stream, arguments);
 }
 
 }  // namespace convolve

@@ -13,6 +13,7 @@
 // Compiled for sm_90a alone.
 #include <type_traits>
 
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_interleave.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 #include "kernels/cuda/warpgroup.cuh"
@@ -324,23 +325,30 @@ template <unsigned kKinds, bool kOnePlane>
 __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
     tensor_groups_kernel(const __grid_constant__ TensorArguments a) {
   constexpr Roles kRoles = roles(kKinds);
-  constexpr int kBlockWarps = kRoles.warps();
   extern __shared__ __align__(128) std::uint8_t memory[];
   const TensorGroups& groups = a.groups;
   std::uint8_t* const weights = memory + groups.stages * groups.stage_bytes;
   Barriers& barriers = *reinterpret_cast<Barriers*>(weights + groups.weight_bytes);
 
+  admit_next_launch();
+  if (threadIdx.x + threadIdx.y == 0) {
+    barriers.weights.initialise(1);
+    for (int i = 0; i < groups.stages; ++i) {
+      // A thread arrives with what it has had copied, and a warp with what it has stored.
+      barriers.full[i].initialise(32 * kWarps + kWarps);
+      barriers.free[i].initialise(kWarps);
+    }
+    publish_to_products();
+    barriers.weights.arrive_with(weights, a.plane[0].fragments,
+                                 static_cast<unsigned>(groups.weight_bytes));
+  }
+  __syncthreads();
   // From one lane, so that the compiler takes what follows for the same in all of them.
   const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
   Turn turn{static_cast<int>(blockIdx.x), 0};
   if (role < kRoles.producers) {
+    await_previous_launch();
     turn.advance(role, groups.stages);
-    // The first tile is on its way before there are barriers.
-    bool ready = false;
-    const auto make_ready = [&ready] {
-      if (!ready) sync_warps(0, kBlockWarps);
-      ready = true;
-    };
     for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
       if (n >= groups.stages) barriers.free[turn.stage].wait(turn.parity ^ 1);
       int tile = turn.tile;
@@ -352,30 +360,16 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
             a, plane, groups.tile, place, memory + turn.stage * groups.stage_bytes,
             static_cast<int>(threadIdx.x + 32 * (threadIdx.y % kWarps)));
       });
-      make_ready();
       barriers.full[turn.stage].arrive_with_copies();
       __syncwarp();
       if (threadIdx.x == 0) barriers.full[turn.stage].arrive();
       turn.advance(kRoles.producers, groups.stages);
     }
-    make_ready();
     wait_for_copies();
     return;
   }
 
   const int consumer = role - kRoles.producers;
-  if (consumer == 0 && threadIdx.y % kWarps == 0 && threadIdx.x == 0) {
-    barriers.weights.initialise(1);
-    for (int i = 0; i < groups.stages; ++i) {
-      // A thread arrives with what it has had copied, and a warp with what it has stored.
-      barriers.full[i].initialise(32 * kWarps + kWarps);
-      barriers.free[i].initialise(kWarps);
-    }
-    publish_to_products();
-    barriers.weights.arrive_with(weights, a.plane[0].fragments,
-                                 static_cast<unsigned>(groups.weight_bytes));
-  }
-  sync_warps(0, kBlockWarps);
   // Barriers tell two phases of a stage apart, not three.
   const int consumers = min(kRoles.consumers, groups.stages);
   if (consumer >= consumers) return;
@@ -426,13 +420,10 @@ cudaError_t load_tensor_groups(const TensorArguments& arguments) {
 
 cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
                                  cudaStream_t stream) {
-  TensorArguments by_value = arguments;
-  void* parameters[] = {&by_value};
   const int blocks = arguments.blocks < processors ? arguments.blocks : processors;
-  return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments)),
-                          dim3(static_cast<unsigned>(blocks)),
-                          dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds).warps())),
-                          parameters, arguments.groups.bytes, stream);
+  return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(blocks)),
+                            dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds).warps())),
+                            arguments.groups.bytes, stream, arguments);
 }
 
 }  // namespace convolve

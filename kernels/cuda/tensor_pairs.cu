@@ -12,6 +12,7 @@
 // products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
 // rows of a warp's first step are in flight at once, and those of the next step while this one
 // multiplies. Instructions are the rest: what does not change from step to step is made before.
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_pair.cuh"
 
 namespace convolve {
@@ -217,6 +218,7 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
   const PairWeights<kCodes, kSteps> weights(a, plane);
   const float scale = in_register(plane.scale), base = in_register(plane.phase[0].base);
   PairColumns columns(a, plane, x);
+  await_previous_launch();
   unsigned words[kSteps][kPairWords];
   {
     PairPiece pieces[kSteps];
@@ -262,6 +264,7 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
 template <Codes kCodes, int kSteps, int kShift>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             int x, int y, std::uint8_t* patch) {
+  await_previous_launch();
   unsigned words[kSteps][kPairWords];
   load_edge(a, plane, x, y - a.anchor_y, patch, words);
   int sum[kRows][4];
@@ -280,6 +283,7 @@ template <Codes kCodes, int kSteps, int kShift>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows * kSpanBytes];
+  admit_next_launch();
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
@@ -340,11 +344,9 @@ cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* 
 }
 
 cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream) {
-  TensorArguments by_value = arguments;
-  void* parameters[] = {&by_value};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments, arguments.codes)),
-                          dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                          parameters, 0, stream);
+  return launch_overlapping(select_kernel(arguments, arguments.codes),
+                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
+                            stream, arguments);
 }
 
 }  // namespace convolve

@@ -12,6 +12,7 @@
 //
 // What binds (H100): products, 6 clocks of a tensor core each, and beside each eight of them some
 // twenty instructions that load and align the 24 bytes they see.
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_interleave.cuh"
 #include "kernels/cuda/tensor_pair.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
@@ -242,11 +243,13 @@ template <int kGroupRows, unsigned kKinds>
 __global__ void __launch_bounds__(32 * kWarps, resident(kKinds))
     tensor_tile_kernel(const __grid_constant__ TensorArguments a) {
   extern __shared__ __align__(16) std::uint8_t memory[];
+  admit_next_launch();
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
   const TensorPlane& plane = a.plane[p];
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
+  await_previous_launch();
   if constexpr (kKinds == 0b11) {
     if (plane.period == 1)
       filter_tile<kGroupRows, 1, 1>(a, plane, block, memory);
@@ -296,11 +299,8 @@ cudaError_t load_tensor_tile(const TensorArguments& arguments) {
 }
 
 cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream) {
-  TensorArguments by_value = arguments;
-  void* parameters[] = {&by_value};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(select_kernel(arguments)),
-                          dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                          parameters, arguments.tiles.bytes, stream);
+  return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(arguments.blocks)),
+                            dim3(32, kWarps), arguments.tiles.bytes, stream, arguments);
 }
 
 }  // namespace convolve
