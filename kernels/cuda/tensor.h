@@ -53,8 +53,9 @@ struct TensorPlane {
   int inner_columns = 0;  ///< and their number.
   std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
   std::uint32_t edge_reciprocal = 0;   ///< Of the others.
-  int first_block = 0;                 ///< Of the launch's.
-  int edge_blocks = 0;                 ///< From there on.
+  bool ghosts_in_tile = false;  ///< Groups: ghosts at a tile's side are samples of the same tile.
+  int first_block = 0;          ///< Of the launch's.
+  int edge_blocks = 0;          ///< From there on.
   int period = 1;
   bool copies = false;  ///< Some phase is not filtered.
   bool tail = false;    ///< BytePhases::tail.

@@ -14,8 +14,8 @@
 #include <type_traits>
 
 #include "kernels/cuda/overlap.cuh"
+#include "kernels/cuda/tensor_ghosts.cuh"
 #include "kernels/cuda/tensor_interleave.cuh"
-#include "kernels/cuda/tensor_tile.cuh"
 #include "kernels/cuda/warpgroup.cuh"
 
 namespace convolve {
@@ -72,9 +72,21 @@ __device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArgument
   return a.plane[p];
 }
 
+constexpr int kPrefetched = 2;
+
 struct TileOrigin {
   int x, y;
+
+  /// Where its samples begin in the picture.
+  __device__ __forceinline__ TilePlace place(const TensorArguments& a) const {
+    return {x - a.groups.tile.margin, y - a.anchor_y};
+  }
 };
+
+/// Number of a thread within its warpgroup.
+__device__ __forceinline__ int thread_of_four() {
+  return static_cast<int>(threadIdx.x + 32 * (threadIdx.y % kWarps));
+}
 
 __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
   const int row = static_cast<int>(
@@ -82,15 +94,23 @@ __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int ti
   return {(tile - row * plane.columns) * kTensorTileBytes, row * kGroupTileRows};
 }
 
-/// Calls work(codes), of which the argument is a type.
-template <class Work>
-__device__ __forceinline__ void with_codes(Codes codes, const Work& work) {
-  if (codes == Codes::kBits)
-    work(std::integral_constant<Codes, Codes::kBits>{});
-  else if (codes == Codes::kFloat)
-    work(std::integral_constant<Codes, Codes::kFloat>{});
-  else
-    work(std::integral_constant<Codes, Codes::kGeneral>{});
+/// Asks the L2 cache for a tile, as far as it lies inside the picture: for four warps. Of the
+/// samples nothing is read, so the launch before may still write them.
+__device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const TensorTile& tile,
+                                              TilePlace at) {
+  const int planes = plane.period * plane.sample_bytes;
+  const int begin = max(at.x, 0) * planes & ~15;
+  const int end = min((at.x + kChunk * tile.chunks) * planes, plane.row_bytes) & ~15;
+  if (begin >= end) return;
+#pragma unroll 1
+  for (int r = thread_of_four(); r < tile.rows; r += 32 * kWarps) {
+    const int row = at.y + r;
+    if (row >= 0 && row < plane.rows)
+      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;"
+                   :
+                   : "l"(plane.src + row * plane.src_pitch + begin), "r"(end - begin)
+                   : "memory");
+  }
 }
 
 /// sum += a digit of the mask, at `weights`, times the tile at `samples`, both in shared memory.
@@ -209,37 +229,31 @@ struct OutputRows {
 };
 
 /// Brings codes of sums to the picture, where there is one component and the tile lies inside.
-template <int kBytes>
-__device__ __forceinline__ void store_codes(const TensorArguments& a, const TensorPlane& plane,
-                                            const OutputRows<kBytes>& out,
+template <Codes kCodes, int kBytes>
+__device__ __forceinline__ void store_codes(const TensorPlane& plane, const OutputRows<kBytes>& out,
                                             const int (&sum)[kGroups][4]) {
-  with_codes(a.codes, [&](auto codes) {
 #pragma unroll
-    for (int i = 0; i < kGroups; ++i) {
-      unsigned words[1][kBytes];
-      make_codes<decltype(codes)::value>(plane, plane.phase[0], sum[i], words[0]);
-      store_pixels<kBytes>(out.to + i * out.step, 0, true, words);
-    }
-  });
+  for (int i = 0; i < kGroups; ++i) {
+    unsigned words[1][kBytes];
+    make_codes<kCodes>(plane, plane.phase[0], sum[i], words[0]);
+    store_pixels<kBytes>(out.to + i * out.step, 0, true, words);
+  }
 }
 
 /// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
 /// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
-template <int kBytes>
-__device__ __forceinline__ void keep_codes(const TensorArguments& a, const TensorPlane& plane,
-                                           const TensorPhase& phase, std::uint8_t* to,
-                                           int plane_bytes, int step,
+template <Codes kCodes, int kBytes>
+__device__ __forceinline__ void keep_codes(const TensorPlane& plane, const TensorPhase& phase,
+                                           std::uint8_t* to, int plane_bytes, int step,
                                            const int (&sum)[kGroups][4]) {
-  with_codes(a.codes, [&](auto codes) {
 #pragma unroll
-    for (int i = 0; i < kGroups; ++i, to += step) {
-      unsigned words[kBytes];
-      make_codes<decltype(codes)::value>(plane, phase, sum[i], words);
+  for (int i = 0; i < kGroups; ++i, to += step) {
+    unsigned words[kBytes];
+    make_codes<kCodes>(plane, phase, sum[i], words);
 #pragma unroll
-      for (int b = 0; b < kBytes; ++b)
-        *reinterpret_cast<unsigned*>(to + b * plane_bytes) = words[b];
-    }
-  });
+    for (int b = 0; b < kBytes; ++b)
+      *reinterpret_cast<unsigned*>(to + b * plane_bytes) = words[b];
+  }
 }
 
 /// Brings what keep_codes() kept to the picture, and what is copied from where it lies.
@@ -263,6 +277,10 @@ __device__ __forceinline__ void store_components(const TensorArguments& a, const
   }
 }
 
+CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
+  return kinds >= 0b10000 ? 2 : 1;
+}
+
 template <int kValue>
 using Number = std::integral_constant<int, kValue>;
 
@@ -278,12 +296,35 @@ __device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& 
     work(Number<kMost>{});
 }
 
-/// Filters component k of a tile, and after its last one says that its stage is free.
+/// Fills a tile of a plane that has ghosts of other kinds. Out of line, as they are rare.
+template <int kComponents, int kBytes>
+__device__ __forceinline__ void fill_any(const TensorArguments& a, const TensorPlane& plane,
+                                         TilePlace place, std::uint8_t* to) {
+  fill_tile<kComponents, kBytes, true>(a, plane, a.groups.tile, place, to, thread_of_four());
+}
+
+/// Makes a tile that has come, from column x on, ready for products.
 template <unsigned kKinds>
+__device__ __forceinline__ void complete_tile(const TensorArguments& a, const TensorPlane& plane,
+                                              int x, std::uint8_t* samples) {
+  bool ghosts = false;
+  with_kind<kKinds>(plane, [&](auto components) {
+    constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+    const TensorTile& tile = a.groups.tile;
+    const int width = plane.row_bytes / (kComponents * kBytes);
+    ghosts = plane.ghosts_in_tile && (x < 0 || x + kChunk * tile.chunks > width);
+    if (ghosts) make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_four());
+  });
+  publish_to_products();
+  if (ghosts) sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
+}
+
+/// Filters component k of a tile, and after its last one says that its stage is free.
+template <unsigned kKinds, Codes kCodes>
 __device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
                                                  int tile, int k, unsigned weights,
                                                  std::uint8_t* samples, Barrier& free) {
-  constexpr int kBytes = kKinds >= 0b10000 ? 2 : 1;
+  constexpr int kBytes = sample_bytes(kKinds);
   constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
   const TensorPhase& phase = plane.phase[k];
   const TensorTile& shape = a.groups.tile;
@@ -301,14 +342,14 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
       const OutputRows<kBytes> out(plane, origin, column, row);
       if (out.whole) {
         if (threadIdx.x == 0) free.arrive();
-        store_codes<kBytes>(a, plane, out, sum);
+        store_codes<kCodes>(plane, out, sum);
         return;
       }
     }
     // Until all four warps' products have read it.
     sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
-    keep_codes<kBytes>(a, plane, phase, own + k * kBytes * plane_bytes, plane_bytes,
-                       kGroupRows * shape.pitch, sum);
+    keep_codes<kCodes, kBytes>(plane, phase, own + k * kBytes * plane_bytes, plane_bytes,
+                               kGroupRows * shape.pitch, sum);
   }
   if (k + 1 < plane.period) return;
   with_kind<kKinds>(plane, [&](auto components) {
@@ -320,8 +361,9 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   if (threadIdx.x == 0) free.arrive();
 }
 
-/// kKinds: TensorGroups::kinds.
-template <unsigned kKinds, bool kOnePlane>
+/// kKinds: TensorGroups::kinds. kCodes: a block's first tiles wait for the code of the kernel, too,
+/// so there is to be no more of it than is used.
+template <unsigned kKinds, bool kOnePlane, Codes kCodes>
 __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
     tensor_groups_kernel(const __grid_constant__ TensorArguments a) {
   constexpr Roles kRoles = roles(kKinds);
@@ -347,18 +389,27 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
   const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
   Turn turn{static_cast<int>(blockIdx.x), 0};
   if (role < kRoles.producers) {
-    await_previous_launch();
     turn.advance(role, groups.stages);
+    for (int i = role; i < kPrefetched; i += kRoles.producers) {
+      int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
+      if (tile >= a.blocks) break;
+      const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
+      prefetch_tile(plane, groups.tile, origin_of(plane, tile).place(a));
+    }
+    await_previous_launch();
     for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
       if (n >= groups.stages) barriers.free[turn.stage].wait(turn.parity ^ 1);
       int tile = turn.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
       const TileOrigin origin = origin_of(plane, tile);
-      const TilePlace place = {origin.x - groups.tile.margin, origin.y - a.anchor_y};
       with_kind<kKinds>(plane, [&](auto components) {
-        fill_tile<decltype(components)::value, (kKinds >= 0b10000 ? 2 : 1), true>(
-            a, plane, groups.tile, place, memory + turn.stage * groups.stage_bytes,
-            static_cast<int>(threadIdx.x + 32 * (threadIdx.y % kWarps)));
+        constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+        std::uint8_t* const to = memory + turn.stage * groups.stage_bytes;
+        if (plane.ghosts_in_tile)
+          fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
+                                        thread_of_four());
+        else
+          fill_any<kComponents, kBytes>(a, plane, origin.place(a), to);
       });
       barriers.full[turn.stage].arrive_with_copies();
       __syncwarp();
@@ -379,12 +430,15 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
   for (int k = 0; turn.tile < a.blocks;) {
     if (k == 0) {
       barriers.full[turn.stage].wait(turn.parity);
-      publish_to_products();
     }
     int tile = turn.tile;
     const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
-    filter_component<kKinds>(a, plane, tile, k, weights_at,
-                             memory + turn.stage * groups.stage_bytes, barriers.free[turn.stage]);
+    if (k == 0)
+      complete_tile<kKinds>(a, plane, origin_of(plane, tile).place(a).x,
+                            memory + turn.stage * groups.stage_bytes);
+    filter_component<kKinds, kCodes>(a, plane, tile, k, weights_at,
+                                     memory + turn.stage * groups.stage_bytes,
+                                     barriers.free[turn.stage]);
     if (++k < plane.period) continue;
     k = 0;
     turn.advance(consumers, groups.stages);
@@ -393,35 +447,56 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
 
 using GroupsKernel = void (*)(TensorArguments);
 
-GroupsKernel select_kernel(const TensorArguments& a) {
+template <Codes kCodes>
+GroupsKernel select_kinds(const TensorArguments& a) {
   const bool one = a.groups.one_plane;
   switch (a.groups.kinds) {
     case 0b1:
-      return one ? tensor_groups_kernel<0b1, true> : tensor_groups_kernel<0b1, false>;
+      return one ? tensor_groups_kernel<0b1, true, kCodes>
+                 : tensor_groups_kernel<0b1, false, kCodes>;
     case 0b100:
-      return tensor_groups_kernel<0b100, true>;
+      return tensor_groups_kernel<0b100, true, kCodes>;
     case 0b1000:
-      return tensor_groups_kernel<0b1000, true>;
+      return tensor_groups_kernel<0b1000, true, kCodes>;
     case 0b10000:
-      return one ? tensor_groups_kernel<0b10000, true> : tensor_groups_kernel<0b10000, false>;
+      return one ? tensor_groups_kernel<0b10000, true, kCodes>
+                 : tensor_groups_kernel<0b10000, false, kCodes>;
     case 0b100000:
     case 0b110000:
-      return tensor_groups_kernel<0b110000, false>;
+      return tensor_groups_kernel<0b110000, false, kCodes>;
     default:
-      return tensor_groups_kernel<0b11, false>;
+      return tensor_groups_kernel<0b11, false, kCodes>;
   }
+}
+
+GroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return select_kinds<Codes::kBits>(a);
+    case Codes::kFloat:
+      return select_kinds<Codes::kFloat>(a);
+    case Codes::kGeneral:
+      break;
+  }
+  return select_kinds<Codes::kGeneral>(a);
 }
 
 }  // namespace
 
 cudaError_t load_tensor_groups(const TensorArguments& arguments) {
-  return load_kernel(select_kernel(arguments), arguments.groups.bytes);
+  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+    if (const cudaError_t error =
+            load_kernel(select_kernel(arguments, codes), arguments.groups.bytes);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
 }
 
 cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
                                  cudaStream_t stream) {
   const int blocks = arguments.blocks < processors ? arguments.blocks : processors;
-  return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(blocks)),
+  return launch_overlapping(select_kernel(arguments, arguments.codes),
+                            dim3(static_cast<unsigned>(blocks)),
                             dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds).warps())),
                             arguments.groups.bytes, stream, arguments);
 }

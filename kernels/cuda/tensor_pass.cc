@@ -135,6 +135,15 @@ bool on_sixteen(const TensorArguments& arguments) {
   return true;
 }
 
+/// True if the samples that ghosts at the sides of `plane` are lie in the ghosts' tile, all others
+/// of which can be loaded by eights.
+bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, Border border) {
+  const int width = plane.row_bytes / (plane.period * plane.sample_bytes);
+  // The last tile may begin with the picture's last eight samples.
+  return border != Border::kWrap && width % 8 == 0 && width > std::max(tile.margin, tile.reach) &&
+         tile.reach < tile.margin + 8;
+}
+
 /// Gives all planes their tiles of so many samples, of planes with one component and with several,
 /// and rows; returns how many there are.
 int place_tiles(TensorArguments& arguments, int single_width, int width, int rows) {
@@ -361,7 +370,9 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
     if (arguments.pairs)
       take_pairs(to, border);
-    else if (!in_tiles && !in_groups)
+    else if (in_groups)
+      to.ghosts_in_tile = ghosts_in_tile(to, arguments.groups.tile, border);
+    else if (!in_tiles)
       place_columns(to);
   }
   if (in_groups) {

@@ -10,22 +10,30 @@
 namespace convolve {
 namespace {
 
-constexpr int kChunk = 16;  ///< Samples that a thread brings at a time.
+constexpr int kChunk = 16;  ///< Samples that a thread brings at a time,
+constexpr int kHalf = kChunk / 2;
 
-/// Copies 16 bytes to shared memory, at the latest by wait_for_copies(). kEights: `from` lies on 8.
+/// Copies 8 bytes to shared memory, at the latest by wait_for_copies().
+__device__ __forceinline__ void copy_half_async(std::uint8_t* to, const std::uint8_t* from) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
+               :
+               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from)
+               : "memory");
+#else
+  *reinterpret_cast<uint2*>(to) = __ldg(reinterpret_cast<const uint2*>(from));
+#endif
+}
+
+/// The same with 16 bytes. kEights: `from` lies on 8.
 template <bool kEights>
 __device__ __forceinline__ void copy_async(std::uint8_t* to, const std::uint8_t* from) {
-#if __CUDA_ARCH__ >= 800
   if constexpr (kEights) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half)
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
-                   :
-                   : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to + 8 * half))),
-                     "l"(from + 8 * half)
-                   : "memory");
+    copy_half_async(to, from);
+    copy_half_async(to + kHalf, from + kHalf);
     return;
   }
+#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                :
                : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from)
@@ -51,16 +59,23 @@ struct Chunk {
   template <bool kEights>
   __device__ __forceinline__ void load(const std::uint8_t* from) {
     if constexpr (kEights && kPlanes % 2 != 0) {
-#pragma unroll
-      for (int i = 0; i < 2 * kPlanes; ++i) {
-        const uint2 two = __ldg(reinterpret_cast<const uint2*>(from) + i);
-        words[2 * i] = two.x;
-        words[2 * i + 1] = two.y;
-      }
+      load_halves(from, from + kHalf * kPlanes);
     } else {
 #pragma unroll
       for (int i = 0; i < kPlanes; ++i)
         reinterpret_cast<uint4*>(words)[i] = __ldg(reinterpret_cast<const uint4*>(from) + i);
+    }
+  }
+
+  /// Eight samples from `first` on, and eight from `second`.
+  __device__ __forceinline__ void load_halves(const std::uint8_t* first,
+                                              const std::uint8_t* second) {
+#pragma unroll
+    for (int i = 0; i < 2 * kPlanes; ++i) {
+      const uint2 two = __ldg(i < kPlanes ? reinterpret_cast<const uint2*>(first) + i
+                                          : reinterpret_cast<const uint2*>(second) + i - kPlanes);
+      words[2 * i] = two.x;
+      words[2 * i + 1] = two.y;
     }
   }
 
