@@ -8,24 +8,22 @@
 // The tensor cores take what they need by themselves: no instruction aligns or loads it.
 //
 // So a block lasts as long as there are tiles, and its warps share the work: some bring tiles,
-// ghosts included, others take turns in multiplying one and storing it.
+// others take turns in multiplying one and storing it. Ghosts at the sides are made of the tile by
+// the latter where they can (tensor_ghosts.cuh): loads of bytes would hold up all tiles behind.
 //
 // Compiled for sm_90a alone.
 #include <type_traits>
 
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_ghosts.cuh"
-#include "kernels/cuda/tensor_interleave.cuh"
+#include "kernels/cuda/tensor_group_store.cuh"
 #include "kernels/cuda/warpgroup.cuh"
 
 namespace convolve {
 namespace {
 
-constexpr int kGroups = kGroupTileRows / kGroupRows;
-static_assert(kWarps == kGroupRows, "a warp of a product has one row of each group");
-
 /// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
-/// waits for, as far as there are registers: one component takes 12.9 us with four and 14.4 with
+/// waits for, as far as there are registers: one component took 12.9 us with four and 14.4 with
 /// three (9x9, 4K, H100). Parting four components takes as long as filtering them.
 struct Roles {
   int producers, consumers;
@@ -72,16 +70,9 @@ __device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArgument
   return a.plane[p];
 }
 
+/// Tiles of a block that the L2 cache is asked for before the launch before is over. With six the
+/// processor waits to ask (15.6 us for 11.1; 9x9, 4K, H100).
 constexpr int kPrefetched = 2;
-
-struct TileOrigin {
-  int x, y;
-
-  /// Where its samples begin in the picture.
-  __device__ __forceinline__ TilePlace place(const TensorArguments& a) const {
-    return {x - a.groups.tile.margin, y - a.anchor_y};
-  }
-};
 
 /// Number of a thread within its warpgroup.
 __device__ __forceinline__ int thread_of_four() {
@@ -174,109 +165,6 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
   }
 }
 
-/// Four adjacent samples of group i of a row of outputs, as they lie in memory.
-template <Codes kCodes, int kBytes>
-__device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
-                                           const int (&sum)[4], unsigned (&words)[kBytes]) {
-  if constexpr (kBytes == 1) {
-    if constexpr (kCodes == Codes::kGeneral) {
-      const Epilogue* const epilogues[4] = {&phase.general, &phase.general, &phase.general,
-                                            &phase.general};
-      words[0] = transpose(general_codes(sum, epilogues));
-    } else {
-      const float bases[4] = {phase.base, phase.base, phase.base, phase.base};
-      words[0] = transpose(fast_codes<kCodes>(sum, plane.scale, bases));
-    }
-  } else {
-    unsigned pairs[2];
-    pair_samples<kCodes>(
-        plane, phase, [&](int i) { return make_int2(sum[2 * i], sum[2 * i + 1]); }, pairs);
-    const unsigned even = transpose(pairs[0]), odd = transpose(pairs[1]);
-    words[0] = __byte_perm(even, odd, 0x5410);
-    words[1] = __byte_perm(even, odd, 0x7632);
-  }
-}
-
-/// The rows of outputs of a lane, of four pixels each: where they go in the picture.
-template <int kPixelBytes>
-struct OutputRows {
-  std::uint8_t* to;
-  std::int64_t step;  ///< From one of the lane's rows to the next.
-  int rows;           ///< Of them in the picture,
-  int room;           ///< and bytes of each: 4 kPixelBytes or fewer.
-  bool whole;         ///< All lanes of the warp have all of theirs.
-
-  __device__ __forceinline__ OutputRows(const TensorPlane& plane, TileOrigin origin, int column,
-                                        int row) {
-    const int at = (origin.x + column) * kPixelBytes, y = origin.y + row;
-    to = plane.dst + y * plane.dst_pitch + at;
-    step = kGroupRows * plane.dst_pitch;
-    room = plane.row_bytes - at;
-    rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
-    whole = rows >= kGroups &&
-            origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
-  }
-
-  /// Row i of the lane, of four pixels.
-  template <int kBytes, int kComponents>
-  __device__ __forceinline__ void store(int i, const unsigned (&words)[kComponents][kBytes]) const {
-    std::uint8_t* at = to + i * step;
-    if (whole)
-      store_pixels<kBytes>(at, room, true, words);
-    else if (i < rows)
-      store_pixels<kBytes>(at, room, room >= 4 * kPixelBytes, words);
-  }
-};
-
-/// Brings codes of sums to the picture, where there is one component and the tile lies inside.
-template <Codes kCodes, int kBytes>
-__device__ __forceinline__ void store_codes(const TensorPlane& plane, const OutputRows<kBytes>& out,
-                                            const int (&sum)[kGroups][4]) {
-#pragma unroll
-  for (int i = 0; i < kGroups; ++i) {
-    unsigned words[1][kBytes];
-    make_codes<kCodes>(plane, plane.phase[0], sum[i], words[0]);
-    store_pixels<kBytes>(out.to + i * out.step, 0, true, words);
-  }
-}
-
-/// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
-/// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
-template <Codes kCodes, int kBytes>
-__device__ __forceinline__ void keep_codes(const TensorPlane& plane, const TensorPhase& phase,
-                                           std::uint8_t* to, int plane_bytes, int step,
-                                           const int (&sum)[kGroups][4]) {
-#pragma unroll
-  for (int i = 0; i < kGroups; ++i, to += step) {
-    unsigned words[kBytes];
-    make_codes<kCodes>(plane, phase, sum[i], words);
-#pragma unroll
-    for (int b = 0; b < kBytes; ++b)
-      *reinterpret_cast<unsigned*>(to + b * plane_bytes) = words[b];
-  }
-}
-
-/// Brings what keep_codes() kept to the picture, and what is copied from where it lies.
-template <int kBytes, int kComponents>
-__device__ __forceinline__ void store_components(const TensorArguments& a, const TensorPlane& plane,
-                                                 OutputRows<kComponents * kBytes> out,
-                                                 const std::uint8_t* own) {
-  const TensorTile& shape = a.groups.tile;
-  const int plane_bytes = shape.rows * shape.pitch;
-  const int centre = a.anchor_y * shape.pitch + a.groups.window.left;
-#pragma unroll 4
-  for (int i = 0; i < kGroups; ++i, own += kGroupRows * shape.pitch) {
-    unsigned words[kComponents][kBytes];
-#pragma unroll
-    for (int k = 0; k < kComponents; ++k)
-#pragma unroll
-      for (int b = 0; b < kBytes; ++b)
-        words[k][b] = *reinterpret_cast<const unsigned*>(own + (k * kBytes + b) * plane_bytes +
-                                                         (plane.phase[k].filtered ? 0 : centre));
-    out.store(i, words);
-  }
-}
-
 CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
   return kinds >= 0b10000 ? 2 : 1;
 }
@@ -294,13 +182,6 @@ __device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& 
     work(Number<1>{});
   else if constexpr (!kAlwaysOne)
     work(Number<kMost>{});
-}
-
-/// Fills a tile of a plane that has ghosts of other kinds. Out of line, as they are rare.
-template <int kComponents, int kBytes>
-__device__ __forceinline__ void fill_any(const TensorArguments& a, const TensorPlane& plane,
-                                         TilePlace place, std::uint8_t* to) {
-  fill_tile<kComponents, kBytes, true>(a, plane, a.groups.tile, place, to, thread_of_four());
 }
 
 /// Makes a tile that has come, from column x on, ready for products.
@@ -341,7 +222,7 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
     if (kAlwaysOne || plane.period == 1) {
       const OutputRows<kBytes> out(plane, origin, column, row);
       if (out.whole) {
-        if (threadIdx.x == 0) free.arrive();
+        if (threadIdx.x == 0) free.arrive(32);
         store_codes<kCodes>(plane, out, sum);
         return;
       }
@@ -357,8 +238,7 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
     store_components<kBytes, kComponents>(
         a, plane, OutputRows<kComponents * kBytes>(plane, origin, column, row), own);
   });
-  __syncwarp();
-  if (threadIdx.x == 0) free.arrive();
+  free.arrive();
 }
 
 /// kKinds: TensorGroups::kinds. kCodes: a block's first tiles wait for the code of the kernel, too,
@@ -378,7 +258,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
     for (int i = 0; i < groups.stages; ++i) {
       // A thread arrives with what it has had copied, and a warp with what it has stored.
       barriers.full[i].initialise(32 * kWarps + kWarps);
-      barriers.free[i].initialise(kWarps);
+      barriers.free[i].initialise(32 * kWarps);
     }
     publish_to_products();
     barriers.weights.arrive_with(weights, a.plane[0].fragments,
@@ -409,7 +289,8 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
           fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
                                         thread_of_four());
         else
-          fill_any<kComponents, kBytes>(a, plane, origin.place(a), to);
+          fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.place(a), to,
+                                               thread_of_four());
       });
       barriers.full[turn.stage].arrive_with_copies();
       __syncwarp();

@@ -21,12 +21,26 @@ __device__ __forceinline__ int double_code(int sum, const EpilogueOf<double>& e)
   return __double2loint(fma(exact, e.scale, e.base) + 6755399441055744.0);
 }
 
-/// words[i] = the codes of two bytes of the sums pair(i), by an epilogue for any sum, inlined where
-/// nothing is divided.
+/// Calls work(code), of which code(sum) is an epilogue for any sum, inlined where nothing is
+/// divided. Codes may lie below 0 or above the component's.
+template <class Work>
+__device__ __forceinline__ void with_general_code(const Epilogue& general, const Work& work) {
+  if (general.in_float && !general.narrow.divide) {
+    const EpilogueOf<float> narrow = general.narrow;
+    work([&](int s) { return float_code(s, narrow); });
+  } else if (!general.in_float && !general.wide.divide && fabs(general.wide.scale) <= 0.5) {
+    const EpilogueOf<double> wide = general.wide;
+    work([&](int s) { return double_code(s, wide); });
+  } else {
+    work([&](int s) { return code_of(s, general); });
+  }
+}
+
+/// words[i] = the codes of two bytes of the sums pair(i), by an epilogue for any sum.
 template <int kWords, class Pair>
 __device__ __forceinline__ void general_pairs(const Epilogue& general, const Pair& pair,
                                               unsigned (&words)[kWords]) {
-  const auto each_pair = [&](const auto& code) {
+  with_general_code(general, [&](const auto& code) {
     const int most = general.max_code;
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
@@ -35,16 +49,7 @@ __device__ __forceinline__ void general_pairs(const Epilogue& general, const Pai
       const int high = min(max(code(sums.y), 0), most);
       words[i] = __byte_perm(static_cast<unsigned>(low), static_cast<unsigned>(high), 0x5410);
     }
-  };
-  if (general.in_float && !general.narrow.divide) {
-    const EpilogueOf<float> narrow = general.narrow;
-    each_pair([&](int s) { return float_code(s, narrow); });
-  } else if (!general.in_float && !general.wide.divide && fabs(general.wide.scale) <= 0.5) {
-    const EpilogueOf<double> wide = general.wide;
-    each_pair([&](int s) { return double_code(s, wide); });
-  } else {
-    each_pair([&](int s) { return code_of(s, general); });
-  }
+  });
 }
 
 /// words[i] = two samples of two bytes, as they lie in memory, of the sums pair(i).

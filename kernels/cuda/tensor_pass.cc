@@ -204,8 +204,6 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
 Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
   processors_ = std::max(1, device.processors);
   TensorArguments& arguments = arguments_;
-  // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
-  with_tiles_ = mapping_ == TensorMapping::kTiles;
   int segments = 1;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
@@ -241,7 +239,8 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_pairs_blocks(arguments, &resident_pairs_));
   }
-  with_tiles_ = with_tiles_ || !with_columns_;
+  // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
+  with_tiles_ = mapping_ == TensorMapping::kTiles || !with_columns_;
   if (status.ok() && with_tiles_) {
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
     append_fragments(kTiles);

@@ -88,8 +88,12 @@ class Barrier {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(address()), "r"(arrivals));
   }
 
-  __device__ __forceinline__ void arrive() {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(address()) : "memory");
+  /// Arrives as often as `count` says.
+  __device__ __forceinline__ void arrive(unsigned count = 1) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(address()), "r"(count)
+                 : "memory");
   }
 
   /// Arrives when the thread's copies by cp.async so far have.
