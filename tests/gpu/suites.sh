@@ -3,8 +3,8 @@
 # The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
-all_suites=(conformance formats alpha book instances check sweep memcheck racecheck initcheck
-            synccheck start_stop fault pipelines benchmark speed grid)
+all_suites=(conformance formats alpha book instances order check sweep memcheck racecheck
+            initcheck synccheck start_stop fault pipelines benchmark speed grid)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -26,6 +26,9 @@ suite_instances() {
   "$here/tests/instances_test"
   "$here/tests/element_instances" cuda 10000
 }
+
+# Launches that overlap keep their stream's order.
+suite_order() { "$here/tests/order_test"; }
 
 # The element's tests, on CUDA.
 suite_check() {

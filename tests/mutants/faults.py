@@ -293,6 +293,8 @@ CUDA = [
           cuda=True),
     Fault("cuda-separable-ghosts-forgotten", "kernels/cuda/separable_fused.cu",
           "    filler.finish(memory + step % kStages * stage_bytes);\n", "", cuda=True),
+    Fault("cuda-launches-do-not-wait", "kernels/cuda/overlap.cuh",
+          '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA
