@@ -130,7 +130,7 @@ suite_speed() {
 # What kernel=auto chooses and predicts, against the kernels that it chooses from; grid.log lists
 # the cells where it is wrong.
 suite_grid() {
-  "$here/tests/bench_planes" --grid --commit="$(<"$here/data/commit")" --seconds=0.05 \
+  "$here/tests/bench_planes" --grid --commit="$(<"$here/data/commit")" --seconds=0.02 \
     --json="$out/grid.json"
 }
 
