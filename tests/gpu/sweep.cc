@@ -3,7 +3,7 @@
 // CPU; with colour weighted by alpha, too, where there is alpha. On CUDA also every form of the
 // kernels on tensor cores, and that each has run.
 //
-//   sweep cuda|cpu [FORMAT...]      only these
+//   sweep cuda|cpu [small] [FORMAT...]      no large pictures; these formats alone
 //
 // Small enough to be run whole under each of the compute-sanitizer tools. Most masks are rational,
 // so that the contract is equality.
@@ -265,7 +265,7 @@ bool has_all_forms() {
   return device.ok() && device.value()->capabilities().compute_capability == 90;
 }
 
-int run(const std::string& backend, const std::vector<GstVideoFormat>& formats) {
+int run(const std::string& backend, bool small, const std::vector<GstVideoFormat>& formats) {
   const bool cuda = backend == "cuda";
   Sweep sweep(backend);
   for (const GstVideoFormat format : formats)
@@ -273,12 +273,10 @@ int run(const std::string& backend, const std::vector<GstVideoFormat>& formats) 
       sweep.run(format, size);
       if (cuda) sweep.run_forms(format, size, form_masks());
     }
-  if (cuda) {
-    for (const GstVideoFormat format : kLargeFormats)
-      if (std::find(formats.begin(), formats.end(), format) != formats.end())
-        sweep.run_forms(format, kLargeSize, {large_mask()});
-    if (formats.size() == std::size(kFormats) && has_all_forms()) sweep.check_forms();
-  }
+  for (const GstVideoFormat format : kLargeFormats)
+    if (cuda && !small && std::find(formats.begin(), formats.end(), format) != formats.end())
+      sweep.run_forms(format, kLargeSize, {large_mask()});
+  if (cuda && formats.size() == std::size(kFormats) && has_all_forms()) sweep.check_forms();
   std::printf("figure: %zu formats x every %s kernel\n", formats.size(), backend.c_str());
   return sweep.finish();
 }
@@ -291,14 +289,15 @@ int main(int argc, char** argv) {
   gst_init(&argc, &argv);
   std::vector<GstVideoFormat> formats;
   bool usage = argc < 2 || (std::strcmp(argv[1], "cuda") != 0 && std::strcmp(argv[1], "cpu") != 0);
-  for (int k = 2; k < argc; ++k) {
+  const bool small = argc > 2 && std::strcmp(argv[2], "small") == 0;
+  for (int k = small ? 3 : 2; k < argc; ++k) {
     formats.push_back(gst_video_format_from_string(argv[k]));
     usage = usage || formats.back() == GST_VIDEO_FORMAT_UNKNOWN;
   }
   if (usage) {
-    std::fprintf(stderr, "usage: sweep cuda|cpu [FORMAT...]\n");
+    std::fprintf(stderr, "usage: sweep cuda|cpu [small] [FORMAT...]\n");
     return 2;
   }
   if (formats.empty()) formats.assign(std::begin(kFormats), std::end(kFormats));
-  return run(argv[1], formats);
+  return run(argv[1], small, formats);
 }
