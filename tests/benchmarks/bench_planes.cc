@@ -107,7 +107,7 @@ int run(const PlaneArguments& arguments) {
   FrameMeasurement measurement(*target, arguments.seconds, setting.fma_rate);
   switch (arguments.mode) {
     case PlaneMode::kGrid:
-      return run_grid(arguments, measurement, setting) ? 0 : 1;
+      return run_grid(arguments, *target, measurement, setting) ? 0 : 1;
     case PlaneMode::kCalibrate:
       return run_calibration(arguments, *target, measurement, setting) ? 0 : 1;
     case PlaneMode::kSweep:

@@ -5,76 +5,16 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/core/cost.h"
+#include "tests/benchmarks/calibration_cases.h"
 #include "tests/benchmarks/fit.h"
 
 namespace convolve::benchmarks {
 namespace {
-
-// A lone tile and a full device, planes and interleaved components, one byte a sample and two.
-constexpr SizeCase kCalibrationSizes[] = {kTinySize, size_case("640x480"), size_case("1080p"),
-                                          size_case("4k")};
-constexpr FormatCase kCalibrationFormats[] = {format_case("GRAY8"), format_case("NV12"),
-                                              format_case("RGBA"), format_case("P010"),
-                                              format_case("GRAY16")};
-constexpr MaskKind kCalibrationKinds[] = {MaskKind::kPositive, MaskKind::kRational,
-                                          MaskKind::kRank1, MaskKind::kBox};
-constexpr int kCalibrationSides[] = {3, 7, 9, 15, 31};
-
-/// The book's kernels get rough constants, from one format and small masks: they take long.
-constexpr const char* kBookFormat = "GRAY8";
-constexpr int kLargestBookSide = 17;
-constexpr MaskKind kBookKind = MaskKind::kBox;
-
-/// Masks for classes that the others do not reach.
-struct SpecialCase {
-  const char* mask;
-  KernelKind kernel;
-  const char* format;
-};
-const SpecialCase kSpecialCases[] = {
-    // Tile and halo leave shared memory.
-    {"box:81,255", KernelKind::kSeparable, "GRAY8"},
-    {"box:255,81", KernelKind::kSeparable, "GRAY8"},
-    // Sums that no float or int32 holds.
-    {"gaussian:2", KernelKind::kSeparable, "GRAY16"},
-    {"gaussian:5", KernelKind::kSeparable, "GRAY16"},
-    {"2x1: 1e38 -1e38", KernelKind::kCoarsened, "GRAY8"},
-    {"9x1: 1e38 -1e38 1 1 1 1 1 1 1", KernelKind::kCoarsened, "GRAY8"},
-    {"2x1: 1e38 -1e38", KernelKind::kSeparable, "GRAY8"},
-    {"9x1: 1e38 -1e38 1 1 1 1 1 1 1", KernelKind::kSeparable, "GRAY8"},
-    // Running sums: masks larger than those that all kernels get, with 15 between them.
-    {"box:15", KernelKind::kBox, "GRAY8"},
-    {"box:63", KernelKind::kBox, "GRAY8"},
-    {"box:255", KernelKind::kBox, "GRAY8"},
-    {"box:15", KernelKind::kBox, "GRAY16"},
-    {"box:63", KernelKind::kBox, "GRAY16"},
-    {"box:255", KernelKind::kBox, "GRAY16"},
-    {"box:15", KernelKind::kBox, "RGBA"},
-    {"box:63", KernelKind::kBox, "RGBA"},
-    {"box:255", KernelKind::kBox, "RGBA"},
-    // One tap: of 1, which moves bits, and of 1/2, which maps codes.
-    {"3x1: 1 0 0", KernelKind::kShift, "GRAY8"},
-    {"3x1: 1 0 0 / 2", KernelKind::kShift, "GRAY8"},
-    {"3x1: 1 0 0", KernelKind::kShift, "NV12"},
-    {"3x1: 1 0 0 / 2", KernelKind::kShift, "NV12"},
-    {"3x1: 1 0 0", KernelKind::kShift, "RGBA"},
-    {"3x1: 1 0 0 / 2", KernelKind::kShift, "RGBA"},
-    {"3x1: 1 0 0", KernelKind::kShift, "GRAY16"},
-    {"3x1: 1 0 0 / 2", KernelKind::kShift, "GRAY16"},
-};
-/// Their check takes long on large pictures.
-constexpr int kWidestSpecial = 1920;
-
-bool is_chosen(KernelKind kernel) {
-  return std::find(std::begin(kChosenOnCuda), std::end(kChosenOnCuda), kernel) !=
-         std::end(kChosenOnCuda);
-}
 
 class Calibration {
  public:
@@ -87,12 +27,11 @@ class Calibration {
     for (const FormatCase& tested : or_usual(arguments_.formats, kCalibrationFormats))
       for (const SizeCase& size : or_usual(arguments_.sizes, kCalibrationSizes)) {
         if (!measurement_.lay_out(tested, size)) return false;
-        for (const MaskKind kind : or_usual(arguments_.kinds, kCalibrationKinds))
-          for (const int side : or_usual(arguments_.sides, kCalibrationSides)) {
-            measurement_.set_mask(make_mask(kind, side), mask_kind_name(kind), side);
-            good = measure_mask(tested.name, kind, side) && good;
-          }
-        if (size.width <= kWidestSpecial) good = measure_specials(tested.name) && good;
+        for (const CalibrationCase& c : calibration_cases(arguments_, tested, size)) {
+          measurement_.set_mask(c.mask, c.name, c.mask.mask->mask.width);
+          for (const KernelRun& run : c.runs)
+            good = measure_kernel(run) && good;
+        }
       }
     return good;
   }
@@ -103,30 +42,8 @@ class Calibration {
   }
 
  private:
-  bool measure_mask(const std::string& format, MaskKind kind, int side) {
-    bool good = true;
-    for (const KernelInfo& info : kKernels) {
-      if (!(arguments_.backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu)) continue;
-      const bool book = format == kBookFormat && kind == kBookKind && side <= kLargestBookSide;
-      if (info.kind != KernelKind::kAuto && (is_chosen(info.kind) || book))
-        good = measure_kernel(info.kind) && good;
-    }
-    return good;
-  }
-
-  bool measure_specials(const std::string& format) {
-    bool good = true;
-    for (const SpecialCase& special : kSpecialCases) {
-      if (format != special.format) continue;
-      const testing::TestMaskPtr mask = testing::parsed_mask(special.mask);
-      measurement_.set_mask({mask}, special.mask, mask->mask.width);
-      good = measure_kernel(special.kernel) && good;
-    }
-    return good;
-  }
-
-  bool measure_kernel(KernelKind kernel) {
-    const std::optional<FrameResult> result = measurement_.run(kernel);
+  bool measure_kernel(const KernelRun& run) {
+    const std::optional<FrameResult> result = measurement_.run(run.kernel, run.mapping);
     if (!result || !result->plan) return result.has_value();
     const FrameFormat& format = measurement_.format();
     const Mask& mask = measurement_.mask();

@@ -63,6 +63,20 @@ void FrameMeasurement::set_mask(const MaskCase& tested, const std::string& kind,
                  alpha_mode_);
 }
 
+Options FrameMeasurement::options(KernelKind kernel, std::optional<TensorMapping> mapping) const {
+  Options options;
+  options.kernel = kernel;
+  options.mapping = mapping;
+  options.bias = mask_.bias;
+  options.alpha_mode = alpha_mode_;
+  return options;
+}
+
+Result<Plan> FrameMeasurement::plan(KernelKind kernel, std::optional<TensorMapping> mapping,
+                                    const DeviceCapabilities& device) const {
+  return make_plan(format_, mask(), options(kernel, mapping), device);
+}
+
 std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel,
                                                  std::optional<TensorMapping> mapping) {
   FrameResult result{row_, std::nullopt};
@@ -72,12 +86,7 @@ std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel,
   auto device = target_.open();
   if (!device.ok()) return fail(row, device.status().message());
   const RunArguments how{1, mask_.bias, Border::kReplicate};
-  Options options;
-  options.kernel = kernel;
-  options.mapping = mapping;
-  options.bias = how.bias;
-  options.alpha_mode = alpha_mode_;
-  auto convolver = Convolver::create(format_, mask(), options, device.value());
+  auto convolver = Convolver::create(format_, mask(), options(kernel, mapping), device.value());
   if (!convolver.ok()) {
     row.plan = convolver.status().message();
     if (convolver.status().code() != Code::kUnsupported) return fail(row, row.plan);

@@ -45,8 +45,9 @@ void print_offender(const GridCell& cell, std::FILE* out) {
   std::fprintf(out, "- %s %s %s %d: chosen %s, %.2f us", row.format.c_str(), row.size.c_str(),
                row.kind.c_str(), row.side, cell.kernel.c_str(), row.time.median);
   for (const FrameRow& forced : cell.forced)
-    std::fprintf(out, "; %s %.2f us, predicted %s", forced.kernel.c_str(), forced.time.median,
-                 number(forced.predicted, 2).c_str());
+    if (forced.served)
+      std::fprintf(out, "; %s %.2f us, predicted %s", forced.kernel.c_str(), forced.time.median,
+                   number(forced.predicted, 2).c_str());
   std::fprintf(out, "\n");
 }
 
@@ -70,10 +71,10 @@ bool GridCell::predicted_badly() const {
 }
 
 const FrameRow& GridCell::best() const {
-  if (forced.empty()) return chosen;
-  return *std::min_element(forced.begin(), forced.end(), [](const FrameRow& a, const FrameRow& b) {
-    return a.time.median < b.time.median;
-  });
+  const FrameRow* best = nullptr;
+  for (const FrameRow& row : forced)
+    if (row.served && (best == nullptr || row.time.median < best->time.median)) best = &row;
+  return best == nullptr ? chosen : *best;
 }
 
 bool worse_choice(double us, double best_us) {
@@ -86,9 +87,12 @@ bool bad_prediction(double predicted_us, double us) {
 
 void print_markdown(const Setting& setting, const std::vector<GridCell>& cells, std::FILE* out) {
   print_setting(setting, out);
-  std::fprintf(out,
-               "What kernel=auto chooses and predicts, against the kernels that it chooses from. "
-               "Cold, medians of batches; every result was checked before its time counted.\n");
+  std::fprintf(
+      out,
+      "What kernel=auto chooses and predicts, against the kernels that it chooses from, of "
+      "tensor with each mapping. What is predicted to take more than three times as long "
+      "is not measured. Cold, medians of batches; every result was checked before its "
+      "time counted.\n");
   for (const Picture& picture : distinct_of(cells, picture_of))
     print_picture(picture, cells, out);
   const auto worse = [](const GridCell& cell) { return cell.chosen_badly(); };
@@ -96,9 +100,15 @@ void print_markdown(const Setting& setting, const std::vector<GridCell>& cells, 
   print_offenders(cells, "the choice is more than 10 % and 0.5 us above the best kernel", worse,
                   out);
   print_offenders(cells, "the prediction is more than 30 % off", off, out);
-  std::fprintf(out, "\nfigure: %zu cells, %td worse choices, %td predictions off\n", cells.size(),
-               std::count_if(cells.begin(), cells.end(), worse),
-               std::count_if(cells.begin(), cells.end(), off));
+  const auto part = [&](auto&& offends) {
+    const auto count = static_cast<double>(std::max<std::size_t>(1, cells.size()));
+    return 100 -
+           100 * static_cast<double>(std::count_if(cells.begin(), cells.end(), offends)) / count;
+  };
+  std::fprintf(out,
+               "\nfigure: %zu cells, choice within 10 %% or 0.5 us of the best in %.1f %%, "
+               "prediction within 30 %% in %.1f %%\n",
+               cells.size(), part(worse), part(off));
 }
 
 void print_json_lines(const Setting& setting, const std::vector<GridCell>& cells, std::FILE* out) {
@@ -117,8 +127,9 @@ void print_json_lines(const Setting& setting, const std::vector<GridCell>& cells
         cell.chosen_badly() ? "true" : "false", cell.predicted_badly() ? "true" : "false");
     const char* comma = "";
     for (const FrameRow& forced : cell.forced) {
-      std::fprintf(out, "%s%s:{\"us\":%.4f,\"predicted_us\":%.4f}", comma,
-                   quoted(forced.kernel).c_str(), forced.time.median, forced.predicted);
+      std::fprintf(out, "%s%s:{", comma, quoted(forced.kernel).c_str());
+      if (forced.served) std::fprintf(out, "\"us\":%.4f,", forced.time.median);
+      std::fprintf(out, "\"predicted_us\":%.4f}", forced.predicted);
       comma = ",";
     }
     std::fprintf(out, "}}\n");

@@ -13,10 +13,11 @@ namespace convolve::benchmarks {
 /// One mask on one format and size.
 struct GridCell {
   FrameRow chosen;               ///< By kernel=auto.
-  std::string kernel;            ///< That it chose.
-  std::vector<FrameRow> forced;  ///< The kernels that it could choose from and that served.
+  std::string kernel;            ///< That it chose: "tensor-groups".
+  std::vector<FrameRow> forced;  ///< The kernels that it could choose from; those not `served`
+                                 ///< were predicted to be too slow to be measured.
 
-  /// Of the forced ones, the fastest; `chosen` if none was served.
+  /// Of the measured ones, the fastest; `chosen` if there is none.
   const FrameRow& best() const;
   bool chosen_badly() const;     ///< worse_choice()
   bool predicted_badly() const;  ///< bad_prediction()

@@ -107,7 +107,8 @@ CORE = [
           "const double rows = plan.tile_height + mask.height - 1;",
           "const double rows = plan.tile_height;"),
     Fault("running-sums-at-the-cost-of-taps", "kernels/core/cost.cc",
-          "1.0 * mask.width + mask.height};\n  }", "taps};\n  }"),
+          "return {in_tiles(1, 1), 1.0 * mask.width + mask.height};",
+          "return {in_tiles(1, 1), taps};"),
 
     # Texts and files.
     Fault("swapped-axes-of-a-size", "kernels/core/mask_list.cc",
@@ -148,6 +149,12 @@ CORE = [
     Fault("separable-row-sums-beyond-16-bits", "kernels/core/separable_digits.cc",
           "if (span >= kTwo16) return std::nullopt;",
           "if (span >= kTwo16 + 300) return std::nullopt;"),
+    Fault("separable-row-bias-forgotten", "kernels/core/separable_digits.cc",
+          " + kMiddle * row->bias", ""),
+    Fault("separable-column-bias-forgotten", "kernels/core/separable_digits.cc",
+          "v_unit * v_half * column->bias + ", ""),
+    Fault("separable-dropped-products-forgotten", "kernels/core/separable_digits.cc",
+          "v_unit * column->unit * kMiddle * column->low_bias +", ""),
 ]
 
 CPU = [
@@ -286,6 +293,8 @@ CUDA = [
           cuda=True),
     Fault("cuda-separable-ghosts-forgotten", "kernels/cuda/separable_fused.cu",
           "    filler.finish(memory + step % kStages * stage_bytes);\n", "", cuda=True),
+    Fault("cuda-launches-do-not-wait", "kernels/cuda/overlap.cuh",
+          '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA

@@ -7,7 +7,8 @@
 Works on a copy of the source tree in a temporary folder; the tree itself is only read. The copy is
 built once and must pass. Then each fault is applied, what depends on it is built anew, and the
 suites unit, check and kernels run, the quickest program first, until one fails. With --cuda it is
-the faults in CUDA code and the conformance run on a GPU instead. NAMEs select faults.
+the faults in CUDA code, and the conformance run and the order of launches on a GPU instead. NAMEs
+select faults.
 
 Ends with `N passed, N failed`, a caught fault being one passed. Exits with 1 if a fault survived,
 no longer applies or does not compile.

@@ -11,6 +11,7 @@ FrameRow row_of(const char* kernel, double us) {
   FrameRow row;
   row.kernel = kernel;
   row.time.median = us;
+  row.served = true;
   return row;
 }
 
@@ -42,6 +43,17 @@ TEST(GridReport, TheFastestForcedKernelIsTheBest) {
   EXPECT_FALSE(cell.predicted_badly());
   cell.chosen.predicted = 27;
   EXPECT_TRUE(cell.predicted_badly());
+}
+
+TEST(GridReport, WhatWasNotMeasuredIsNotTheBest) {
+  GridCell cell;
+  cell.chosen = row_of("auto", 20);
+  FrameRow left_out = row_of("coarsened", 0);
+  left_out.served = false;
+  cell.forced = {left_out, row_of("tensor-march", 20)};
+  EXPECT_EQ(cell.best().kernel, "tensor-march");
+  cell.forced = {left_out};
+  EXPECT_EQ(cell.best().kernel, "auto");
 }
 
 }  // namespace

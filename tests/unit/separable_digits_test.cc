@@ -122,6 +122,49 @@ TEST(SeparableDigits, OfRealMasksKeepTheirBound) {
   }
 }
 
+/// The mean of what random pictures make of `mask` less what they should, and its deviation, were
+/// each picture's error off by chance alone.
+struct MeanError {
+  double mean;
+  double deviation;
+};
+MeanError mean_error(const Mask& mask, const SeparableDigits& digits) {
+  constexpr int kPictures = 20000;
+  std::mt19937 random(11);
+  double sum = 0, squares = 0;
+  for (int n = 0; n < kPictures; ++n) {
+    std::vector<std::uint32_t> values;
+    double exact = 0;
+    for (const double down : mask.column) {
+      std::vector<int> samples;
+      for (const double weight : mask.row) {
+        samples.push_back(static_cast<int>(random() % 256));
+        exact += down * weight * samples.back();
+      }
+      values.push_back(row_value(digits, samples));
+    }
+    const double error = column_sum(digits, values) * digits.unit + digits.constant - exact;
+    sum += error;
+    squares += error * error;
+  }
+  const double mean = sum / kPictures;
+  return {mean, std::sqrt((squares / kPictures - mean * mean) / kPictures)};
+}
+
+// What is known of what weights lose is given back.
+TEST(SeparableDigits, OfRealMasksErrToBothSides) {
+  for (const char* text : {"2x1: 0.7351 0.91234567", "1x3: 0.512345678 0.2345678 1.34567",
+                           "2x2: 0.123456789 -0.123456789; 3.33333333333 -3.33333333333",
+                           "gaussian:0.6", "gaussian:1", "gaussian:2"}) {
+    const Mask mask = mask_of(text);
+    ASSERT_TRUE(mask.rank1) << text;
+    const auto digits = make_separable_digits(grey(), mask, false);
+    ASSERT_TRUE(digits) << text;
+    const MeanError error = mean_error(mask, *digits);
+    EXPECT_LT(std::fabs(error.mean), 5 * error.deviation) << text;
+  }
+}
+
 TEST(SeparableDigits, OfRationalMasksAreExact) {
   for (const char* text :
        {"binomial:9", "box:31", "box:7,3", "1 2 1; 2 4 2; 1 2 1 / 16", "sobel-x", "prewitt-y",

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Launches that overlap (kernels/cuda/overlap.cuh) keep the order of their stream: in chains of
+// them, of which none is waited for, each reads what the one before has written, and writes over
+// what that one has read. At their end stands what the CPU makes of as many frames.
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/convolver.h"
+#include "tests/kernels/chains.h"
+#include "tests/kernels/devices.h"
+#include "tests/kernels/frame_buffer.h"
+
+namespace convolve::testing {
+namespace {
+
+/// A picture, and a chain over it: so many frames, and all that so many times without a wait.
+struct Scene {
+  const char* name;
+  Arrangement arrangement;
+  SampleType samples;
+  int width;
+  int height;
+  int length;
+  int rounds;
+};
+
+// Large pictures take many waves of blocks, of which the last meets the next launch; of the
+// smallest ones some launches fit the device side by side.
+constexpr Scene kScenes[] = {
+    {"grey_4k", Arrangement::kPacked1, kU8, 3840, 2160, 24, 8},
+    {"nv12_4k", Arrangement::kNv12, kU8, 3840, 2160, 24, 3},
+    {"rgba_4k", Arrangement::kRgba, kU8, 3840, 2160, 24, 3},
+    {"p010_4k", Arrangement::kNv12, kU10High, 3840, 2160, 24, 3},
+    {"grey_small", Arrangement::kPacked1, kU8, 640, 480, 75, 6},
+    {"i420_small", Arrangement::kI420, kU8, 640, 480, 75, 6},
+    {"nv12_small", Arrangement::kNv12, kU8, 640, 480, 75, 6},
+    {"bgr_small", Arrangement::kPacked3, kU8, 640, 480, 75, 6},
+    {"rgba_small", Arrangement::kRgba, kU8, 640, 480, 75, 6},
+    {"grey16_small", Arrangement::kPacked1, kU16, 640, 480, 75, 6},
+    {"i420_16_small", Arrangement::kI420, kU16, 640, 480, 75, 6},
+    {"p010_small", Arrangement::kNv12, kU10High, 640, 480, 75, 6},
+    {"grey_tiny", Arrangement::kPacked1, kU8, 96, 64, 75, 6},
+    {"nv12_tiny", Arrangement::kNv12, kU8, 96, 64, 75, 6},
+    {"rgba_tiny", Arrangement::kRgba, kU8, 96, 64, 75, 6},
+};
+
+void PrintTo(const Scene& scene, std::ostream* out) {
+  *out << scene.name;
+}
+
+FrameFormat format_of(const Scene& scene) {
+  return make_format(scene.arrangement, scene.samples, Levels::kLimited, scene.width, scene.height);
+}
+
+/// A frame in device memory, without planes if that is out.
+class DeviceFrame {
+ public:
+  explicit DeviceFrame(const FrameFormat& format) {
+    view_.format = format;
+    view_.memory = Memory::kCuda;
+    for (int p = 0; p < format.plane_count; ++p) {
+      void* data = nullptr;
+      std::size_t pitch = 0;
+      if (cudaMallocPitch(&data, &pitch, static_cast<std::size_t>(format.planes[p].row_bytes),
+                          static_cast<std::size_t>(format.planes[p].rows)) != cudaSuccess)
+        return;
+      view_.data[p] = static_cast<std::uint8_t*>(data);
+      view_.pitch[p] = static_cast<std::ptrdiff_t>(pitch);
+    }
+  }
+  ~DeviceFrame() {
+    for (std::uint8_t* plane : view_.data)
+      (void)cudaFree(plane);
+  }
+  DeviceFrame(const DeviceFrame&) = delete;
+  DeviceFrame& operator=(const DeviceFrame&) = delete;
+
+  const FrameView& view() const { return view_; }
+
+ private:
+  FrameView view_;
+};
+
+bool enqueue_copy(const FrameView& to, const FrameView& from, cudaStream_t stream) {
+  for (int p = 0; p < to.format.plane_count; ++p) {
+    const PlaneFormat& plane = to.format.planes[p];
+    if (cudaMemcpy2DAsync(
+            to.data[p], static_cast<std::size_t>(to.pitch[p]), from.data[p],
+            static_cast<std::size_t>(from.pitch[p]), static_cast<std::size_t>(plane.row_bytes),
+            static_cast<std::size_t>(plane.rows), cudaMemcpyDefault, stream) != cudaSuccess)
+      return false;
+  }
+  return true;
+}
+
+/// Frames on the device, and chains over them.
+class CudaChains {
+ public:
+  CudaChains(const Scene& scene, const std::shared_ptr<Device>& device)
+      : scene_(scene),
+        format_(format_of(scene)),
+        device_(device),
+        stream_(static_cast<cudaStream_t>(device->native_stream())),
+        start_(chain_start(format_)),
+        device_start_(format_),
+        frames_{DeviceFrame(format_), DeviceFrame(format_)},
+        answer_(format_, 0, false) {
+    for (int r = 0; r < scene.rounds; ++r)
+      answers_.push_back(std::make_unique<DeviceFrame>(format_));
+    good_ = enqueue_copy(device_start_.view(), start_.view(), stream_) && wait();
+  }
+
+  bool good() const { return good_; }
+  const FrameView& start() const { return start_.view(); }
+
+  /// What the kernels of `chain` are on the device; nothing if one of them does not serve.
+  std::vector<std::unique_ptr<Convolver>> convolvers(const std::vector<Step>& chain) const {
+    std::vector<std::unique_ptr<Convolver>> made;
+    for (const Step& step : chain) {
+      auto convolver = Convolver::create(format_, step.mask->mask, step.options(), device_);
+      if (!convolver.ok()) {
+        EXPECT_EQ(convolver.status().code(), Code::kUnsupported) << convolver.status().message();
+        return {};
+      }
+      made.push_back(std::move(convolver.value()));
+    }
+    return made;
+  }
+
+  /// Runs the chain, launch by launch or as a graph, and compares its ends.
+  void run(const std::vector<Step>& chain,
+           const std::vector<std::unique_ptr<Convolver>>& convolvers, bool as_graph,
+           const FrameView& wanted) {
+    ASSERT_TRUE(as_graph ? run_graph(chain, convolvers) : enqueue(chain, convolvers));
+    ASSERT_TRUE(wait());
+    for (int r = 0; r < scene_.rounds; ++r) {
+      ASSERT_TRUE(
+          enqueue_copy(answer_.view(), answers_[static_cast<std::size_t>(r)]->view(), stream_) &&
+          wait());
+      EXPECT_EQ(differing_bytes(answer_.view(), wanted), 0u) << "round " << r;
+    }
+  }
+
+ private:
+  bool wait() const { return cudaStreamSynchronize(stream_) == cudaSuccess; }
+
+  bool enqueue(const std::vector<Step>& chain,
+               const std::vector<std::unique_ptr<Convolver>>& convolvers) {
+    for (const std::unique_ptr<DeviceFrame>& answer : answers_) {
+      if (!enqueue_copy(frames_[0].view(), device_start_.view(), stream_)) return false;
+      for (int n = 0; n < scene_.length; ++n) {
+        const std::size_t i = static_cast<std::size_t>(n) % chain.size();
+        const Status status =
+            convolvers[i]->run(frames_[n % 2].view(), frames_[1 - n % 2].view(), chain[i].how);
+        if (!status.ok()) return false;
+      }
+      if (!enqueue_copy(answer->view(), frames_[scene_.length % 2].view(), stream_)) return false;
+    }
+    return true;
+  }
+
+  bool run_graph(const std::vector<Step>& chain,
+                 const std::vector<std::unique_ptr<Convolver>>& convolvers) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    bool good = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+    good = good && enqueue(chain, convolvers);
+    good = cudaStreamEndCapture(stream_, &graph) == cudaSuccess && good &&
+           cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess &&
+           cudaGraphLaunch(executable, stream_) == cudaSuccess && wait();
+    if (executable != nullptr) (void)cudaGraphExecDestroy(executable);
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    return good;
+  }
+
+  const Scene& scene_;
+  FrameFormat format_;
+  std::shared_ptr<Device> device_;
+  cudaStream_t stream_;
+  GuardedFrame start_;
+  DeviceFrame device_start_;
+  DeviceFrame frames_[2];
+  std::vector<std::unique_ptr<DeviceFrame>> answers_;
+  GuardedFrame answer_;
+  bool good_ = false;
+};
+
+class Order : public ::testing::TestWithParam<Scene> {
+ protected:
+  /// Runs `chain`, or is false if one of its kernels does not serve.
+  bool holds(CudaChains& chains, const std::vector<Step>& chain, const std::string& name) {
+    SCOPED_TRACE(name);
+    const auto convolvers = chains.convolvers(chain);
+    if (convolvers.empty()) return false;
+    const std::string masks = chain.size() == 1 ? chain[0].mask->name : name;
+    std::unique_ptr<CpuChain>& truth = truths_[masks];
+    if (truth == nullptr)
+      truth = std::make_unique<CpuChain>(chains.start(), chain, GetParam().length);
+    EXPECT_TRUE(truth->good());
+    for (const bool as_graph : {true, false}) {
+      SCOPED_TRACE(as_graph ? "graph" : "stream");
+      chains.run(chain, convolvers, as_graph, truth->last());
+    }
+    return true;
+  }
+
+ private:
+  std::map<std::string, std::unique_ptr<CpuChain>> truths_;  ///< By their masks.
+};
+
+TEST_P(Order, OfLaunchesIsThatOfTheirStream) {
+  auto device = open_device(BackendKind::kCuda, {});
+  if (!device.ok() && !gpu_required()) GTEST_SKIP() << device.status().message();
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  CudaChains chains(GetParam(), device.value());
+  ASSERT_TRUE(chains.good()) << "no memory";
+  const std::vector<Step> steps = chain_steps();
+  std::vector<Step> mixture;
+  for (const Step& step : steps)
+    if (holds(chains, {step}, step.name)) mixture.push_back(step);
+  EXPECT_TRUE(holds(chains, mixture, "mixture"));
+  // All serve plain planes of bytes, where there are units for them.
+  if (GetParam().arrangement == Arrangement::kPacked1 && GetParam().samples.bytes == 1 &&
+      device.value()->capabilities().compute_capability == 90) {
+    EXPECT_EQ(mixture.size(), steps.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, Order, ::testing::ValuesIn(kScenes),
+                         [](const auto& row) { return row.param.name; });
+
+// Frames that resemble those before them would hide a launch in the wrong order.
+TEST(Chains, KeepChanging) {
+  constexpr int kLength = 75;
+  const GuardedFrame start =
+      chain_start(make_format(Arrangement::kPacked1, kU8, Levels::kLimited, 640, 480));
+  for (const Step& step : chain_steps()) {
+    const CpuChain end(start.view(), {step}, kLength);
+    ASSERT_TRUE(end.good()) << step.name;
+    for (const int before : {1, 2}) {
+      const CpuChain earlier(start.view(), {step}, kLength - before);
+      ASSERT_TRUE(earlier.good()) << step.name;
+      EXPECT_GT(differing_bytes(end.last(), earlier.last()), 640u * 480u / 10)
+          << step.name << ", " << before << " before the end";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace convolve::testing
