@@ -73,6 +73,7 @@ struct TensorArguments {
   int blocks = 0;
   int march_blocks = 0;  ///< tensor_march_blocks()
   int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
+  int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
   int pair_steps = 0;    ///< Of PairWindow.
   int pair_shift = 0;

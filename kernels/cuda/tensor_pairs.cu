@@ -11,7 +11,8 @@
 // A frame is read and written once, and waiting for memory is what a small mask costs (H100: 24
 // products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
 // rows of a warp's first step are in flight at once, and those of the next step while this one
-// multiplies. Instructions are the rest: what does not change from step to step is made before.
+// multiplies. Instructions are the rest: what does not change from step to step is made before. And
+// while the launch before still ends, the L2 cache fetches what a warp will see first.
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_pair.cuh"
 
@@ -215,6 +216,7 @@ class PairWeights {
 template <Codes kCodes, int kSteps, int kShift>
 __device__ __forceinline__ void march_pairs(const TensorArguments& a, const TensorPlane& plane,
                                             int x, int y, int steps) {
+  fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kSteps + kRows * (a.early_steps - 1));
   const PairWeights<kCodes, kSteps> weights(a, plane);
   const float scale = in_register(plane.scale), base = in_register(plane.phase[0].base);
   PairColumns columns(a, plane, x);
