@@ -44,9 +44,11 @@ struct TensorPlane {
   int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
   const uint4* fragments = nullptr;  ///< tensor_fragments.h, as TensorArguments::pairs asks.
+  int parts = 1;                     ///< PairWindow::parts
   std::uint32_t pair_black = 0;      ///< Four ghosts without signal, where TensorArguments::pairs.
   /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
-  /// first eight bytes, and those right of it of the last eight.
+  /// first eight bytes, and those right of it of the last eight; or samples of each component, if
+  /// they are parted.
   std::uint32_t ghost_select[2] = {};
   int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
   int inner_first = 0;    ///< the first

@@ -62,14 +62,17 @@ void place_columns(TensorPlane& plane) {
   plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
 }
 
-/// The selector of the four ghosts from byte `first` of a row on, of eight bytes from `from` on.
+/// The selector of the four ghosts from byte `first` of a row on, of eight bytes from `from` on;
+/// where components are parted, of samples.
 std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border border, int first,
                                           int from) {
   std::uint32_t select = 0;
   for (int b = 0; b < 4; ++b) {
     const int byte = first + b;
-    const int phase = (byte % plane.period + plane.period) % plane.period;
-    const int step = plane.phase[phase].step, offset = plane.phase[phase].offset;
+    const int period = plane.parts > 1 ? 1 : plane.period;
+    const int phase = (byte % period + period) % period;
+    const int step = plane.parts > 1 ? 1 : plane.phase[phase].step;
+    const int offset = plane.parts > 1 ? 0 : plane.phase[phase].offset;
     const int sample = border_index(border, (byte - offset) / step, plane.phase[phase].width);
     const int at = offset + sample * step - from;
     if (sample == kNoSignal || at < 0 || at >= 8) return std::nullopt;
@@ -86,7 +89,8 @@ bool place_ghosts(TensorPlane& plane, Border border) {
     return false;
   if (border == Border::kZero || border == Border::kWrap) return true;
   const auto left = ghost_select(plane, border, -4, 0);
-  const auto right = ghost_select(plane, border, plane.row_bytes, plane.row_bytes - 8);
+  const int end = plane.row_bytes / plane.parts;
+  const auto right = ghost_select(plane, border, end, end - 8);
   plane.ghost_select[0] = left.value_or(0);
   plane.ghost_select[1] = right.value_or(0);
   return left && right;
@@ -230,6 +234,7 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     const PairWindow pairs = pair_window(plane, *phases, mask_);
     arguments.pair_steps = pairs.steps;
     arguments.pair_shift = pairs.shift;
+    to.parts = pairs.parts;
   }
   Status status;
   if (with_columns_) {
