@@ -99,6 +99,13 @@ TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, c
   return {left, (left + kColumnBytes + right + kWindowBytes - 1) / kWindowBytes};
 }
 
+LonePlane::LonePlane() {
+  plane.component_count = 1;
+  plane.components[0].step = 1;
+  phases.period = 1;
+  phases.component[0] = 0;
+}
+
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
   if (mask.height > kPairMaskRows) return {};
   // Bytes x and x + 1 stand for all pairs.
@@ -113,8 +120,13 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
   const int steps = kPairSteps[mask.height <= 5 ? 0 : 1];
   for (const int shift : {0, 1})
     if (before <= kPairLeft - shift && kPairLeft - shift + after < kPairWindowBytes)
-      return {steps, shift};
-  return {};
+      return {steps, shift, 1};
+  if (phases.period != 2 || phases.tail) return {};
+  // Both of them alone.
+  const LonePlane lone;
+  PairWindow window = pair_window(lone.plane, lone.phases, mask);
+  window.parts = 2;
+  return window;
 }
 
 const char* tensor_mapping_name(TensorMapping mapping) {

@@ -49,12 +49,22 @@ inline constexpr int kPairSteps[2] = {3, 4};
 inline constexpr int kPairWindowBytes = 8;
 inline constexpr int kPairLeft = 4;
 
+/// A component of bytes with none beside it.
+struct LonePlane {
+  PlaneFormat plane;
+  BytePhases phases;
+  LonePlane();
+};
+
 /// How tensor_pairs.cu sees a picture: groups of four picture rows, of which the outputs at bytes x
 /// and x + 1 of eight rows see 8 bytes each, from x - 4 + shift on.
 struct PairWindow {
   int steps =
       0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
   int shift = 0;  ///< 0 or 1.
+  /// 2: two components lie in turn and are parted first, as their bytes would span too much; then
+  /// bytes, above, are samples of one.
+  int parts = 1;
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 

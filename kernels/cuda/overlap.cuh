@@ -4,8 +4,8 @@
 // takes one of them to start.
 //
 // Such a kernel calls admit_next_launch() first, and await_previous_launch() before it touches a
-// picture or anything else that a launch writes. What only copies write may be read before: behind
-// a copy a launch begins when all is done.
+// picture or anything else that a launch writes, but for fetch_ahead(). What only copies write may
+// be read before: behind a copy a launch begins when all is done.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,6 +25,18 @@ static __device__ __forceinline__ void admit_next_launch() {
 static __device__ __forceinline__ void await_previous_launch() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// What the L2 cache fetches at once.
+inline constexpr int kSectorBytes = 32;
+
+/// Has the L2 cache fetch the sector at `address`, so that a picture comes while the launch before
+/// ends. This is no read: what that launch still writes there meets the sector in the same cache,
+/// and whoever reads after await_previous_launch() gets it.
+static __device__ __forceinline__ void fetch_ahead([[maybe_unused]] const void* address) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
 #endif
 }
 

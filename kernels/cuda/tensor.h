@@ -44,9 +44,11 @@ struct TensorPlane {
   int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
   const uint4* fragments = nullptr;  ///< tensor_fragments.h, as TensorArguments::pairs asks.
+  int parts = 1;                     ///< PairWindow::parts
   std::uint32_t pair_black = 0;      ///< Four ghosts without signal, where TensorArguments::pairs.
   /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
-  /// first eight bytes, and those right of it of the last eight.
+  /// first eight bytes, and those right of it of the last eight; or samples of each component, if
+  /// they are parted.
   std::uint32_t ghost_select[2] = {};
   int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
   int inner_first = 0;    ///< the first
@@ -74,6 +76,7 @@ struct TensorArguments {
   int blocks = 0;
   int march_blocks = 0;  ///< tensor_march_blocks()
   int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
+  int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
   int pair_steps = 0;    ///< Of PairWindow.
   int pair_shift = 0;

@@ -5,6 +5,7 @@
 #include "kernels/core/border.h"
 #include "kernels/core/plan.h"
 #include "kernels/cuda/kernel.cuh"
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor.h"
 
 namespace convolve {
@@ -40,6 +41,16 @@ __device__ __forceinline__ bool aligned(const void* data, std::int64_t pitch, in
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) %
              static_cast<unsigned>(bytes) ==
          0;
+}
+
+/// Has the L2 cache fetch what a warp's columns, from byte x on, see in `count` rows from y on.
+__device__ __forceinline__ void fetch_rows(const TensorPlane& plane, int x, int y, int count) {
+  const int lane = threadIdx.x, at = x + kSectorBytes * (lane % 4);
+  if (at >= plane.row_bytes) return;
+  const int end = min(y + count, plane.rows);
+#pragma unroll 1
+  for (int row = max(y, 0) + lane / 4; row < end; row += 8)
+    fetch_ahead(plane.src + row * plane.src_pitch + at);
 }
 
 /// Fills a patch, kRows rows of kSpanBytes, from byte x of row y of the picture on, ghosts

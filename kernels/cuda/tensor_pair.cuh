@@ -9,8 +9,11 @@
 namespace convolve {
 namespace {
 
-/// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products.
-constexpr int kPairWords = 6;
+/// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
+/// or 16 samples of each of two components that are parted, for four products.
+template <int kParts>
+constexpr int kWordsOfPart = 4 / kParts + 2;
+constexpr int kPairWords = kWordsOfPart<1>;
 
 /// __byte_perm(), where it stands: moved out of loops it would fill registers.
 template <unsigned kSelect>
@@ -29,13 +32,14 @@ __device__ __forceinline__ T in_register(T value) {
 
 /// sum = start + products with a group of picture rows: number i sees the words from byte 2 i +
 /// kShift on. Each product has its words made anew, as it takes them from a pair of registers.
-template <int kShift>
-__device__ __forceinline__ void multiply_pairs(int (&sum)[kRows][4], const uint4& weights,
-                                               const unsigned (&words)[kPairWords],
-                                               const int (&start)[kRows][4]) {
+template <int kShift, int kProducts, int kWords>
+__device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const uint4& weights,
+                                               const unsigned (&words)[kWords],
+                                               const int (&start)[kProducts][4]) {
+  static_assert(kWords == kProducts / 2 + 2, "the last window ends with the last word");
   constexpr unsigned kEven = 0x3210 + 0x1111 * kShift, kOdd = kEven + 0x2222;
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+  for (int i = 0; i < kProducts; ++i) {
     const unsigned low = words[i / 2], middle = words[i / 2 + 1], high = words[i / 2 + 2];
     const uint2 window =
         i % 2 == 1    ? make_uint2(permute<kOdd>(low, middle), permute<kOdd>(middle, high))
@@ -45,22 +49,29 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kRows][4], const uint4
   }
 }
 
-/// Sixteen adjacent codes: those of column t, or with `half` of column t + 4.
+/// Four adjacent codes of a component, of two products; those of column t, or with `half` of
+/// column t + 4.
+template <Codes kCodes>
+__device__ __forceinline__ unsigned pair_word(const int (&even)[4], const int (&odd)[4], int half,
+                                              const Epilogue& general, float scale, float base) {
+  const int sums[4] = {even[half], odd[half], even[2 + half], odd[2 + half]};
+  if constexpr (kCodes != Codes::kGeneral) {
+    const float bases[4] = {base, base, base, base};
+    return fast_codes<kCodes>(sums, scale, bases);
+  } else {
+    const Epilogue* const epilogues[4] = {&general, &general, &general, &general};
+    return general_codes(sums, epilogues);
+  }
+}
+
+/// Sixteen adjacent codes of one component.
 template <Codes kCodes>
 __device__ __forceinline__ uint4 pair_codes(const int (&sum)[kRows][4], int half,
                                             const Epilogue& general, float scale, float base) {
-  const auto four = [&](int w) {
-    const int sums[4] = {sum[2 * w][half], sum[2 * w + 1][half], sum[2 * w][2 + half],
-                         sum[2 * w + 1][2 + half]};
-    if constexpr (kCodes != Codes::kGeneral) {
-      const float bases[4] = {base, base, base, base};
-      return fast_codes<kCodes>(sums, scale, bases);
-    } else {
-      const Epilogue* const epilogues[4] = {&general, &general, &general, &general};
-      return general_codes(sums, epilogues);
-    }
+  const auto word = [&](int w) {
+    return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
   };
-  return make_uint4(four(0), four(1), four(2), four(3));
+  return make_uint4(word(0), word(1), word(2), word(3));
 }
 
 }  // namespace

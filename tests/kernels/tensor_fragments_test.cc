@@ -144,7 +144,9 @@ TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
                              kPair - 4 + window.shift + k % 4 + 4 * (k / 16))];
             }
             std::int64_t wanted = 0;
-            const int step = plane.components[phases.component[dx % phases.period]].step;
+            // Of a component that is parted from others.
+            const int step =
+                window.parts > 1 ? 1 : plane.components[phases.component[dx % phases.period]].step;
             for (int y = 0; y < height; ++y)
               for (int x = 0; x < width; ++x)
                 wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *

@@ -100,15 +100,17 @@ struct Measured {
 // NVIDIA H100 80GB HBM3, driver 580.159.04: tests/benchmarks/RESULTS.md, "Whole frames" and, for
 // the kernels of the book, "The book's kernels side by side".
 const Measured kMeasured[] = {
-    {grey8, 3840, 2160, "rational", 3, "tensor", 9.7},
+    {grey8, 3840, 2160, "rational", 3, "tensor", 7.2},
     {grey8, 3840, 2160, "rational", 9, "tensor", 12.9},
     {grey8, 3840, 2160, "rational", 15, "tensor", 14.0},
     {grey8, 3840, 2160, "rational", 31, "tensor", 21.6},
-    {grey8, 3840, 2160, "positive", 5, "tensor", 10.6},
+    {grey8, 3840, 2160, "positive", 5, "tensor", 8.5},
     {grey8, 3840, 2160, "positive", 31, "tensor", 36.2},
-    {grey8, 1920, 1080, "box", 3, "tensor", 4.7},
+    {grey8, 1920, 1080, "box", 3, "tensor", 2.9},
     {grey8, 1920, 1080, "rational", 31, "tensor", 9.4},
+    {nv12, 3840, 2160, "rational", 5, "tensor", 10.5},
     {nv12, 3840, 2160, "rational", 9, "tensor", 20.6},
+    {nv12, 1920, 1080, "positive", 5, "tensor", 5.5},
     {nv12, 1920, 1080, "positive", 31, "tensor", 24.1},
     {rgba_copied_alpha, 640, 480, "rational", 31, "tensor", 16.4},
     {grey8, 640, 480, "positive", 15, "tensor", 6.7},
@@ -269,7 +271,7 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
   ASSERT_EQ(one.size(), 1u) << "all planes at once";
   ASSERT_EQ(one[0].regimes.size(), 3u);
   EXPECT_DOUBLE_EQ(full(one[0])[kCostMegabytes], 2 * 256 * 96 / 1e6);
-  EXPECT_DOUBLE_EQ(full(one[0])[kCostWork], 5 * 256 * 96 / 1e6);
+  EXPECT_DOUBLE_EQ(full(one[0])[kCostWork], 3 * 256 * 96 / 1e6) << "pairs, chroma parted";
 
   // Pictures are taken in whole tiles of 128 x 32.
   const FrameFormat odd = grey(129, 33);
@@ -298,11 +300,11 @@ TEST(Cost, MovedSamplesCostTheirBytes) {
   const auto predicted = [](const FrameFormat& of) {
     return plan_of(of, "3x1: 1 0 0", KernelKind::kShift).value().predicted_us;
   };
-  EXPECT_NEAR(predicted(grey8(3840, 2160)), 7.7, 0.5);
-  EXPECT_NEAR(predicted(nv12(3840, 2160)), 13.4, 0.5);
+  EXPECT_NEAR(predicted(grey8(3840, 2160)), 7.4, 0.5);
+  EXPECT_NEAR(predicted(nv12(3840, 2160)), 12.1, 0.5);
   EXPECT_NEAR(predicted(rgba_copied_alpha(3840, 2160)), 25.6, 0.5);
   EXPECT_NEAR(predicted(yuy2(3840, 2160)), 89.7, 5);
-  EXPECT_NEAR(predicted(grey16(1920, 1080)), 5.3, 0.5);
+  EXPECT_NEAR(predicted(grey16(1920, 1080)), 5.3, 1) << "before launches overlapped";
 }
 
 TEST(Cost, PlanesThatAreCopiedCostNothing) {

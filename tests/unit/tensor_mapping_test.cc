@@ -55,7 +55,9 @@ TEST(TensorMapping, TableOfChoices) {
   EXPECT_EQ(mapping_of(grey, square(15)), TensorMapping::kTiles);
   EXPECT_EQ(mapping_of(grey, square(255)), TensorMapping::kTiles);
   EXPECT_EQ(mapping_of(nv12, square(3)), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_of(nv12, square(5)), TensorMapping::kMarch) << "chroma spans ten bytes";
+  EXPECT_EQ(mapping_of(nv12, square(5)), TensorMapping::kPairs) << "chroma is parted";
+  EXPECT_EQ(mapping_of(nv12, square(7)), TensorMapping::kPairs);
+  EXPECT_EQ(mapping_of(nv12, square(9)), TensorMapping::kMarch);
   EXPECT_EQ(mapping_of(rgba, square(3)), TensorMapping::kMarch);
   EXPECT_EQ(mapping_of(rgba, square(7)), TensorMapping::kTiles);
 }
@@ -67,12 +69,12 @@ TEST(TensorMapping, TableOfChoicesWithWarpgroups) {
   EXPECT_EQ(mapping_on_hopper(grey, square(9), 1), TensorMapping::kGroups);
   EXPECT_EQ(mapping_on_hopper(grey, square(31), 2), TensorMapping::kGroups);
   EXPECT_EQ(mapping_on_hopper(grey, square(255), 2), TensorMapping::kTiles) << "weights do not fit";
-  EXPECT_EQ(mapping_on_hopper(nv12, square(5), 2), TensorMapping::kMarch);
-  EXPECT_EQ(mapping_on_hopper(nv12, square(7), 2), TensorMapping::kGroups);
+  EXPECT_EQ(mapping_on_hopper(nv12, square(7), 2), TensorMapping::kPairs);
+  EXPECT_EQ(mapping_on_hopper(nv12, square(9), 2), TensorMapping::kGroups);
   FrameFormat small = nv12;
   for (PlaneFormat& plane : small.planes)
     plane.rows /= 8;
-  EXPECT_EQ(mapping_on_hopper(small, square(7), 2), TensorMapping::kMarch);
+  EXPECT_EQ(mapping_on_hopper(small, square(9), 2), TensorMapping::kMarch);
   EXPECT_EQ(mapping_on_hopper(small, square(31), 2), TensorMapping::kGroups);
   EXPECT_EQ(mapping_on_hopper(bgr, square(9), 1), TensorMapping::kTiles);
   EXPECT_EQ(mapping_on_hopper(bgr, square(15), 1), TensorMapping::kGroups);
@@ -137,6 +139,22 @@ TEST(TensorMapping, PairsServeWhatSpansEightBytes) {
   EXPECT_TRUE(served(3, 3, 1));
   EXPECT_FALSE(served(4, 3, 1));
   EXPECT_TRUE(served(4, 1, 0));
+}
+
+// Two components are parted where their bytes span too much, and only then.
+TEST(TensorMapping, PairsPartTwoComponents) {
+  const auto window = [](int components, int side) {
+    const PlaneFormat plane = plane_of(components);
+    return pair_window(plane, byte_phases(plane).value(), square(side));
+  };
+  EXPECT_EQ(window(2, 3).parts, 1);
+  EXPECT_EQ(window(2, 5).parts, 2);
+  EXPECT_EQ(window(2, 7).parts, 2);
+  EXPECT_EQ(window(2, 5).shift, window(1, 5).shift);
+  EXPECT_EQ(window(2, 7).shift, window(1, 7).shift);
+  EXPECT_EQ(window(2, 7).steps, window(1, 7).steps);
+  EXPECT_EQ(window(2, 9).steps, 0);
+  EXPECT_EQ(window(3, 5).steps, 0);
 }
 
 }  // namespace
