@@ -40,6 +40,14 @@ static __device__ __forceinline__ void fetch_ahead([[maybe_unused]] const void* 
 #endif
 }
 
+/// The same for `bytes` from `address` on, both multiples of 16.
+static __device__ __forceinline__ void fetch_ahead([[maybe_unused]] const void* address,
+                                                   [[maybe_unused]] int bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(address), "r"(bytes) : "memory");
+#endif
+}
+
 /// Enqueues a kernel that calls both.
 template <class... Arguments>
 cudaError_t launch_overlapping(void (*kernel)(Arguments...), dim3 grid, dim3 block,

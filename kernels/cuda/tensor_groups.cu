@@ -85,8 +85,7 @@ __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int ti
   return {(tile - row * plane.columns) * kTensorTileBytes, row * kGroupTileRows};
 }
 
-/// Asks the L2 cache for a tile, as far as it lies inside the picture: for four warps. Of the
-/// samples nothing is read, so the launch before may still write them.
+/// Has the L2 cache fetch a tile, as far as it lies inside the picture: for four warps.
 __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const TensorTile& tile,
                                               TilePlace at) {
   const int planes = plane.period * plane.sample_bytes;
@@ -97,10 +96,7 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
   for (int r = thread_of_four(); r < tile.rows; r += 32 * kWarps) {
     const int row = at.y + r;
     if (row >= 0 && row < plane.rows)
-      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;"
-                   :
-                   : "l"(plane.src + row * plane.src_pitch + begin), "r"(end - begin)
-                   : "memory");
+      fetch_ahead(plane.src + row * plane.src_pitch + begin, end - begin);
   }
 }
 
