@@ -284,6 +284,18 @@ void Builder::boxes() {
     c.spare = spare;
     c.arrangements = {Arrangement::kPacked3, Arrangement::kI420};
   }
+  // Several blocks and batches of rows: windows that begin and end in the same chunk of columns, in
+  // others, and with chunks between.
+  std::vector<Size> wide = {{26, 9}, {45, 31}, {90, 20}, {151, 70}};
+  if (!quick_) wide.insert(wide.end(), {{3, 257}, {33, 2}, {65, 65}, {128, 96}, {211, 101}});
+  for (const Size shape : wide)
+    for (const Size size : {Size{333, 67}, Size{70, 150}}) {
+      const TestMaskPtr mask = box_mask(shape.width, shape.height, Weights::kRational);
+      add_box(mask, size, kU8).arrangements = {Arrangement::kPacked1, Arrangement::kI420};
+      Case& off = add_box(anchored(mask, shape.width - 1, 0), size, kU8);
+      off.levels = Levels::kLimited;
+      off.spare = 5;
+    }
   // Larger than the picture, sums up to 2^32 - 1, and kept as a column times a row.
   for (const Weights weights : {Weights::kRational, Weights::kReal})
     for (const Fill fill : {Fill::kRandom, Fill::kWhite}) {
