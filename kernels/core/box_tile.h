@@ -37,7 +37,8 @@ struct BoxWork {
 struct BoxTile {
   int width = 0;
   int height = 0;
-  int rows = 0;  ///< 4, 8 or 16.
+  int rows = 0;         ///< 4, 8 or 16.
+  bool strips = false;  ///< On tensor cores: box_strip.h.
 };
 
 /// Groups of columns that a tile `tile_width` wide reads. Its first output's window starts up to

@@ -39,6 +39,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, tiles",
     "tensor, groups",
     "box",
+    "box, tensor cores",
     "shift",
 };
 
@@ -81,10 +82,13 @@ double fused_work(const Plan& plan, const Mask& mask) {
 /// column times a byte and the other once more.
 GroupWork separable_products(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
   constexpr int kTileWidth = 128, kTileHeight = 32;
+  // Chunks that a block of the fused form makes of a 4K picture; those above them it sums, too.
+  constexpr double kSteps = 4;
   const SeparableWindow window = separable_window(mask);
-  const double halo = plan.fused ? 0 : mask.height - 1;
+  const double again =
+      plan.fused ? (window.column_chunks - 1) / kSteps : (mask.height - 1.0) / group.height;
   const double columns = (plan.digits + 1) * window.column_chunks;
-  const double rows = 2 * window.row_chunks * (group.height + halo) / group.height;
+  const double rows = 2 * window.row_chunks * (1 + again);
   // Sums of two bytes go out and come back.
   const double sums = plan.fused ? 0 : 4.0 * group.width * group.height * group.count / kMillion;
   return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
@@ -281,7 +285,7 @@ CostClass cost_class(const Plan& plan) {
       return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
                                     static_cast<int>(plan.mapping));
     case KernelKind::kBox:
-      return CostClass::kBox;
+      return plan.digits > 0 ? CostClass::kBoxStrips : CostClass::kBox;
     case KernelKind::kShift:
       return CostClass::kShift;
   }

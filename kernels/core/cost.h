@@ -61,9 +61,10 @@ enum class CostClass : int {
   kTensorTiles,
   kTensorGroups,
   kBox,
+  kBoxStrips,
   kShift,
 };
-inline constexpr int kCostClassCount = 23;
+inline constexpr int kCostClassCount = 24;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

@@ -89,8 +89,8 @@ struct Plan {
   bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  /// tensor: 8-bit digits of a weight, summed in int32; separable: of a column's weight, if it runs
-  /// on tensor cores, else 0.
+  /// tensor: 8-bit digits of a weight, summed in int32; separable: of a column's weight, and box:
+  /// of a column's sum, if they run on tensor cores, else 0.
   int digits = 0;
   TensorMapping mapping = TensorMapping::kStay;  ///< tensor: what its products are.
   MaskStorage storage = MaskStorage::kHostMemory;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/core/box.h"
+#include "kernels/core/box_strip.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/cost.h"
@@ -172,6 +173,22 @@ bool plan_separable_digits(const FrameFormat& format, const Mask& mask, const Op
   return true;
 }
 
+/// True if kernel box takes all planes on tensor cores; it does so plane by plane.
+bool box_runs_in_strips(const FrameFormat& format, const Mask& mask,
+                        const DeviceCapabilities& device) {
+  if (device.backend != BackendKind::kCuda || device.compute_capability < 75) return false;
+  BoxWork work;
+  work.width = work.height = 1;
+  work.mask_width = mask.width;
+  work.mask_height = mask.height;
+  work.shared_bytes = device.shared_bytes;
+  if (!choose_box_strip(work, mask.anchor_x)) return false;
+  return std::all_of(format.planes, format.planes + format.plane_count,
+                     [&mask](const PlaneFormat& plane) {
+                       return !has_filtered(plane) || box_strips_serve(plane, mask);
+                     });
+}
+
 /// Arithmetic of box, or why it cannot serve.
 Status plan_box(const FrameFormat& format, const Mask& mask, const Options& options,
                 const DeviceCapabilities& device, Plan& plan) {
@@ -189,6 +206,7 @@ Status plan_box(const FrameFormat& format, const Mask& mask, const Options& opti
                        std::to_string(bytes) + " bytes of shared memory, a block has " +
                        std::to_string(device.shared_bytes));
   plan.rational = is_rational(format, mask, options.scale);
+  if (box_runs_in_strips(format, mask, device)) plan.digits = 2;
   plan.accumulator = Accumulator::kInt32;
   plan.storage = cuda ? MaskStorage::kParameter : MaskStorage::kHostMemory;
   return {};
@@ -324,7 +342,9 @@ std::string reason_for(const Plan& plan, const Mask& mask) {
     return size_text(mask) + ", rank 1: " + taps_text(mask) +
            (plan.digits > 0 ? ", on tensor cores" : "");
   if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
-  if (plan.kernel == KernelKind::kBox) return size_text(mask) + ", equal weights: running sums";
+  if (plan.kernel == KernelKind::kBox)
+    return size_text(mask) + ", equal weights: running sums" +
+           (plan.digits > 0 ? ", on tensor cores" : "");
   if (plan.kernel == KernelKind::kShift)
     return size_text(mask) + (mask.zero_taps == mask.taps() ? ", all 0: nothing is read"
                                                             : ", one tap: samples are moved");

@@ -18,6 +18,7 @@
 // meets every bank once, whatever the distance W.
 #include "kernels/cuda/box_columns.cuh"
 #include "kernels/cuda/box_pack.cuh"
+#include "kernels/cuda/box_strip.h"
 #include "kernels/cuda/overlap.cuh"
 
 namespace convolve {
@@ -466,10 +467,12 @@ cudaError_t upload(const void*, std::size_t, int, cudaStream_t) {
 }
 
 cudaError_t load(const LaunchArguments& arguments) {
+  if (arguments.strips) return load_box_strip(arguments);
   return load_kernel(select_kernel(arguments), shared_bytes(arguments));
 }
 
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
+  if (arguments.strips) return launch_box_strip(arguments, stream);
   dim3 grid = grid_of_tiles(arguments.group, arguments.tile_width, arguments.tile_height);
   grid.z = static_cast<unsigned>(arguments.group.channels);
   return launch_overlapping(select_kernel(arguments), grid,

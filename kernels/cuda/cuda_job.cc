@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/core/box.h"
+#include "kernels/core/box_strip.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/separable_digits.h"
 #include "kernels/core/shift.h"
@@ -220,7 +221,10 @@ Status CudaJob::choose_box_tiles() {
     work.packed = box_packed(plane, mask_);
     work.processors = std::max(1, core_->capabilities().processors);
     work.shared_bytes = core_->capabilities().shared_bytes;
-    const std::optional<BoxTile> tile = choose_box_tile(work);
+    std::optional<BoxTile> tile;
+    if (core_->capabilities().compute_capability >= 75 && box_strips_serve(plane, mask_))
+      tile = choose_box_strip(work, mask_.anchor_x);
+    if (!tile) tile = choose_box_tile(work);
     if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
     box_tiles_[g] = *tile;
   }
@@ -344,6 +348,7 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
     arguments.tile_height = box_tiles_[index].height;
     arguments.batch_rows = box_tiles_[index].rows;
     arguments.packed = box_packed(plane, mask_);
+    arguments.strips = box_tiles_[index].strips;
   }
   arguments.group.width = group.width;
   arguments.group.height = group.height;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/core/round.h"
+#include "kernels/cuda/stages.cuh"
 #include "kernels/cuda/tensor_mma.cuh"
 #include "kernels/cuda/tensor_store.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
@@ -329,21 +330,6 @@ class RowFiller {
   int x_, begin_, end_, ghosts_;
   bool local_ = true;  ///< All ghosts repeat what the tile has.
 };
-
-/// What fill() has begun since the last end_stage() is a stage.
-__device__ __forceinline__ void end_stage() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-
-/// All stages are there but the last kUnderway ones.
-template <int kUnderway>
-__device__ __forceinline__ void wait_for_stages() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_group %0;" : : "n"(kUnderway) : "memory");
-#endif
-}
 
 /// What a component that is not filtered gets.
 __device__ __forceinline__ void copy_component(const GroupArguments& group,

@@ -76,7 +76,8 @@ struct LaunchArguments {
   int tile_width = 0;
   int tile_height = 0;
   int batch_rows = 0;   ///< box: rows that a block makes between two barriers;
-  bool packed = false;  ///< and whether column sums fit 16 bits.
+  bool packed = false;  ///< and whether column sums fit 16 bits,
+  bool strips = false;  ///< and whether it runs on tensor cores.
   GroupArguments group;
   MaskArguments mask;
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,

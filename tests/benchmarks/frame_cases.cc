@@ -106,11 +106,13 @@ testing::TestMaskPtr rank1_mask(int side) {
 
 const char* mask_kind_name(MaskKind kind) {
   static const char* const kNames[kMaskKindCount] = {"rational", "positive", "signed", "rank1",
-                                                     "box",      "shift",    "tap"};
+                                                     "box",      "shift",    "tap",    "gaussian"};
   return kNames[static_cast<int>(kind)];
 }
 
 MaskCase make_mask(MaskKind kind, int side) {
+  if (side > kMaxMaskSide && kind != MaskKind::kBox && kind != MaskKind::kGaussian)
+    no_mask(mask_kind_name(kind), side);
   switch (kind) {
     case MaskKind::kRational:
       return {rational_mask(side)};
@@ -124,9 +126,12 @@ MaskCase make_mask(MaskKind kind, int side) {
       return {testing::tap_mask(side, side, 0, 0, 1)};
     case MaskKind::kTap:
       return {testing::tap_mask(side, side, side / 2, side / 2, 1, 2)};
+    case MaskKind::kGaussian:
+      return {testing::parsed_mask("gaussian:" + std::to_string((side - 1) / 6.0))};
     case MaskKind::kBox:
       break;
   }
+  if (side > kMaxMaskSide) return {testing::parsed_mask("box:" + std::to_string(side))};
   const double taps = 1.0 * side * side;
   return {testing::typed_mask("box", side, side,
                               std::vector<double>(static_cast<std::size_t>(side) * side, 1), taps)};

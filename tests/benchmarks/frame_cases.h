@@ -70,10 +70,11 @@ enum class MaskKind : int {
               ///< with bias 0.5.
   kRank1,     ///< A column times a row of integers, over a power of two.
   kBox,
-  kShift,  ///< One tap of 1, in the upper left corner.
-  kTap,    ///< One tap of 1/2, in the middle.
+  kShift,     ///< One tap of 1, in the upper left corner.
+  kTap,       ///< One tap of 1/2, in the middle.
+  kGaussian,  ///< Whose radius is three sigma, as near as a side goes.
 };
-inline constexpr int kMaskKindCount = 7;
+inline constexpr int kMaskKindCount = 8;
 const char* mask_kind_name(MaskKind kind);
 
 struct MaskCase {

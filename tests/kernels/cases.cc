@@ -284,6 +284,17 @@ void Builder::boxes() {
     c.spare = spare;
     c.arrangements = {Arrangement::kPacked3, Arrangement::kI420};
   }
+  // Several blocks and batches: windows with ends in one chunk of columns, in others, far apart.
+  std::vector<Size> wide = {{26, 9}, {45, 31}, {90, 20}, {151, 70}};
+  if (!quick_) wide.insert(wide.end(), {{33, 2}, {65, 65}, {128, 96}, {211, 101}});
+  for (const Size shape : wide)
+    for (const Size size : {Size{333, 67}, Size{70, 150}}) {
+      const TestMaskPtr mask = box_mask(shape.width, shape.height, Weights::kRational);
+      add_box(mask, size, kU8).arrangements = {Arrangement::kPacked1, Arrangement::kI420};
+      Case& off = add_box(anchored(mask, shape.width - 1, 0), size, kU8);
+      off.levels = Levels::kLimited;
+      off.spare = 5;
+    }
   // Larger than the picture, sums up to 2^32 - 1, and kept as a column times a row.
   for (const Weights weights : {Weights::kRational, Weights::kReal})
     for (const Fill fill : {Fill::kRandom, Fill::kWhite}) {
@@ -294,7 +305,8 @@ void Builder::boxes() {
   add_box(typed_mask("box-zero-3x3", 3, 3, std::vector<double>(9, 0)), {35, 19}, kU8);
   add_box(parsed_mask("box:300,5"), {70, 31}, kU8);
   add_box(parsed_mask("box:5,300"), {31, 20}, kU16);
-  add_box(parsed_mask("box:257"), {20, 31}, kU16);
+  for (const SampleType samples : {kU8, kU16})
+    add_box(parsed_mask("box:257"), {20, 31}, samples);
   if (!quick_) add_box(parsed_mask("box:4097,3"), {50, 9}, kU16);
 }
 

@@ -302,6 +302,11 @@ CUDA = [
           "    filler.finish(memory + step % kStages * stage_bytes);\n", "", cuda=True),
     Fault("cuda-launches-do-not-wait", "kernels/cuda/overlap.cuh",
           '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
+    Fault("cuda-strip-ring-ends-in-a-batch", "kernels/cuda/box_strip.cuh",
+          "const bool twice = slot == 0 && strip_.layout.pad > 0;", "const bool twice = false;",
+          cuda=True),
+    Fault("cuda-strip-whole-chunk-lost", "kernels/cuda/box_strip.cu",
+          "for (int c = 3; c < 2 + whole_; ++c)", "for (int c = 4; c < 2 + whole_; ++c)", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA

@@ -75,8 +75,8 @@ TEST(Planner, TableOfChoices) {
       {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
       {"box:41",
-       "cuda separable fused 1 digit int32 rational global-memory (41x41, rank 1: 82 taps instead "
-       "of 1681, on tensor cores)",
+       "cuda box 2 digits int32 rational parameter (41x41, equal weights: running sums, on tensor "
+       "cores)",
        "cpu box int32 rational host-memory (41x41, equal weights: running sums)"},
       {"box:25",
        "cuda separable fused 1 digit int32 rational global-memory (25x25, rank 1: 50 taps instead "
