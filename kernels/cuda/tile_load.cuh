@@ -7,6 +7,7 @@
 // one store. Ghosts, and samples that are not adjacent, go cell by cell.
 #pragma once
 
+#include <climits>
 #include <type_traits>
 
 #include "kernels/cuda/kernel.cuh"
@@ -24,7 +25,32 @@ struct TileBox {
   int x0, y0;  ///< The first cell.
   int columns, rows;
   int pitch;  ///< Cells from row to row in shared memory: >= padded(columns), whole quads.
+
+  /// All rows lie in the picture, and near enough to each other for 32-bit offsets.
+  __device__ bool inside(const GroupArguments& group) const {
+    return y0 >= 0 && y0 + rows <= group.height && group.src_pitch >= 0 &&
+           group.src_pitch <= INT_MAX;
+  }
 };
+
+/// Asks the L2 cache for the rows of a tile, which a launch before this one may still write: the
+/// cache is the same for both.
+__device__ inline void prefetch_tile(const GroupArguments& group, const TileBox& box) {
+#if __CUDA_ARCH__ >= 900
+  const int r = threadIdx.y * 32 + threadIdx.x;
+  if (r >= box.rows || !box.inside(group)) return;
+  const int first = max(box.x0, 0), end = min(box.x0 + box.columns, group.width);
+  if (first >= end) return;
+  const std::uintptr_t row =
+      reinterpret_cast<std::uintptr_t>(group.src) + (box.y0 + r) * group.src_pitch;
+  // Whole 16 bytes; those around the outermost samples are in memory with them.
+  const std::uintptr_t from =
+      (row + static_cast<unsigned>(first * group.step)) & ~std::uintptr_t{15};
+  const unsigned bytes =
+      static_cast<unsigned>(row + static_cast<unsigned>(end * group.step) - from + 15) & ~15u;
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
+#endif
+}
 
 /// What goes as words of every row of the tile. No word reaches out of the picture's rows.
 struct QuadSpan {
@@ -96,11 +122,12 @@ class QuadDecoder {
   Cell bias_;
 };
 
-/// Loads tiles by blocks of 32 x kLines threads.
-template <int kLines, int kBatch, class Cell, class Stored>
+/// Loads tiles by blocks of 32 x kLines threads, kBatch quads of a thread at once. The tile's
+/// memory has at least kTileRows rows of at least 32 quads, and whole kLines of them.
+template <int kLines, int kTileRows, int kBatch, class Cell, class Stored>
 class TileLoader {
  public:
-  /// `source_rows`: shared memory for box.rows pointers.
+  /// `source_rows`: shared memory for box.rows pointers, which tiles at the border take.
   __device__ TileLoader(const GroupArguments& group, const ChannelArguments& channel,
                         const TileBox& box, const std::uint8_t** source_rows)
       : group_(group), channel_(channel), box_(box), rows_(source_rows) {
@@ -122,20 +149,21 @@ class TileLoader {
     const bool zero = group.border == Border::kZero;
     first_row_ = zero ? max(0, -box.y0) : 0;
     end_row_ = zero ? min(box.rows, group.height - box.y0) : box.rows;
-  }
-
-  /// Finds the rows of the picture. A barrier must follow before load().
-  __device__ void find_rows() const {
-    for (int r = first_row_ + thread(); r < end_row_; r += kThreads) {
-      const int y = border_index(group_.border, box_.y0 + r, group_.height);
-      rows_[r - first_row_] =
-          group_.src + sample_offset(group_, channel_, group_.src_pitch, 0, y) + span_.start;
-    }
+    inside_ = box.inside(group);
   }
 
   /// Fills the tile. A barrier must follow before it is read.
   __device__ void load(Cell* tile) const {
-    if (span_.quads != 0) load_quads(tile);
+    if (!inside_) {
+      find_rows();
+      __syncthreads();
+    }
+    if (span_.quads != 0) {
+      if (inside_)
+        load_quads<true>(tile);
+      else
+        load_quads<false>(tile);
+    }
     if (span_.first != 0 || 4 * span_.quads < box_.columns) {
       if (span_.quads != 0) __syncthreads();  // load_quads() has written there, too.
       load_cells(tile);
@@ -145,44 +173,95 @@ class TileLoader {
 
  private:
   static constexpr int kThreads = 32 * kLines;
+  static constexpr int kSureBatch = kTileRows / kLines;  ///< Rows that every tile has memory for.
 
   static __device__ int thread() { return threadIdx.y * 32 + threadIdx.x; }
 
+  /// The picture's row at `y`, from span_.start on.
+  __device__ const std::uint8_t* picture_row(int y) const {
+    return group_.src + sample_offset(group_, channel_, group_.src_pitch, 0, y) + span_.start;
+  }
+
+  /// Finds the rows of the picture that border_index() leads to.
+  __device__ void find_rows() const {
+    for (int r = first_row_ + thread(); r < end_row_; r += kThreads)
+      rows_[r - first_row_] = picture_row(border_index(group_.border, box_.y0 + r, group_.height));
+  }
+
+  /// Row `r` of those with a signal. Inside the picture it need not be looked up.
+  __device__ const std::uint8_t* row(int r) const {
+    return inside_ ? picture_row(box_.y0 + r) : rows_[r];
+  }
+
   /// A warp a row for the first 32 quads; those of the halo beyond as one sequence, so that no
-  /// thread idles there.
+  /// thread idles there. Each thread asks for the first of these before it waits for any quad.
+  template <bool Inside>
   __device__ void load_quads(Cell* tile) const {
-    constexpr int kQuads = sizeof(Stored) == 1 ? kBatch : (2 * kBatch + 2) / 3;
     const QuadDecoder<Cell, Stored> decoder(channel_, span_.misalignment);
+    const std::uint8_t* const origin = Inside ? picture_row(box_.y0) : nullptr;
+    const unsigned pitch = static_cast<unsigned>(group_.src_pitch);
+    const auto row_at = [&](int r) {
+      return Inside ? origin + static_cast<std::uint64_t>(static_cast<unsigned>(r)) * pitch
+                    : rows_[r];
+    };
     const int row_quads = box_.pitch / 4;
     const int rows = end_row_ - first_row_;
     Cell* const first = tile + first_row_ * box_.pitch;
-    if (static_cast<int>(threadIdx.x) < row_quads) {
-      const unsigned byte = quad_byte(threadIdx.x);
-      Cell* to = first + static_cast<int>(threadIdx.y) * box_.pitch + 4 * threadIdx.x;
-#pragma unroll 1
-      for (int r = threadIdx.y; r < rows;
-           r += kQuads * kLines, to += kQuads * kLines * box_.pitch) {
-        Quad<Stored> quad[kQuads];
-#pragma unroll
-        for (int n = 0; n < kQuads; ++n)
-          if (r + n * kLines < rows) quad[n].load(rows_[r + n * kLines] + byte);
-#pragma unroll
-        for (int n = 0; n < kQuads; ++n)
-          if (r + n * kLines < rows) decoder.store(quad[n], to + n * kLines * box_.pitch);
-      }
-    }
-    if (row_quads <= 32) return;
-    const unsigned more = static_cast<unsigned>(row_quads - 32);
+    const int more = row_quads - 32;
     // Divides by multiplying: exact for products below 2^32.
-    const unsigned reciprocal = 0xFFFFFFFFu / more + (more > 1 ? 1 : 0);
-#pragma unroll 1
-    for (int i = thread(); i < rows * static_cast<int>(more); i += kThreads) {
-      const int r = static_cast<int>(more > 1 ? __umulhi(static_cast<unsigned>(i), reciprocal) : i);
-      const int q = i - r * static_cast<int>(more) + 32;
+    const unsigned reciprocal =
+        more > 1 ? 0xFFFFFFFFu / static_cast<unsigned>(more) + 1 : 0xFFFFFFFFu;
+    const auto halo_row = [&](int i) {
+      return static_cast<int>(more > 1 ? __umulhi(static_cast<unsigned>(i), reciprocal) : i);
+    };
+    const auto load_halo = [&](int i) {
+      const int r = halo_row(i);
       Quad<Stored> quad;
-      quad.load(rows_[r] + quad_byte(q));
-      decoder.store(quad, first + r * box_.pitch + 4 * q);
+      quad.load(row_at(r) + quad_byte(i - r * more + 32));
+      return quad;
+    };
+    const auto store_halo = [&](int i, const Quad<Stored>& quad) {
+      const int r = halo_row(i);
+      decoder.store(quad, first + r * box_.pitch + 4 * (i - r * more + 32));
+    };
+    const int halo_quads = rows * more;
+    Quad<Stored> halo;
+    if (thread() < halo_quads) halo = load_halo(thread());
+
+    const int line = threadIdx.y;
+    const unsigned byte = quad_byte(threadIdx.x);
+    Cell* to = first + line * box_.pitch + 4 * threadIdx.x;
+    int r = 0;
+    if constexpr (Inside && kBatch > 1) {
+      // Rows up to the next whole kLines have memory, so no thread asks whether its own exists.
+      Quad<Stored> quad[kBatch];
+#pragma unroll
+      for (int n = 0; n < kBatch; ++n)
+        if (n < kSureBatch || n * kLines < rows)
+          quad[n].load(row_at(min(line + n * kLines, rows - 1)) + byte);
+#pragma unroll
+      for (int n = 0; n < kBatch; ++n)
+        if (n < kSureBatch || n * kLines < rows)
+          decoder.store(quad[n], to + n * kLines * box_.pitch);
+      r = kBatch * kLines;
     }
+    constexpr int kFew = kBatch < 4 ? kBatch : 4;
+#pragma unroll 1
+    for (r += line; r < rows; r += kFew * kLines) {
+      Quad<Stored> quad[kFew];
+#pragma unroll
+      for (int n = 0; n < kFew; ++n)
+        if (r + n * kLines < rows) quad[n].load(row_at(r + n * kLines) + byte);
+#pragma unroll
+      for (int n = 0; n < kFew; ++n)
+        if (r + n * kLines < rows)
+          decoder.store(quad[n], first + (r + n * kLines) * box_.pitch + 4 * threadIdx.x);
+    }
+
+    if (thread() < halo_quads) store_halo(thread(), halo);
+#pragma unroll 1
+    for (int i = thread() + kThreads; i < halo_quads; i += kThreads)
+      store_halo(i, load_halo(i));
   }
 
   /// Where the words of quad `q` of a row lie. Quads beside the span get copies of its outermost:
@@ -209,7 +288,7 @@ class TileLoader {
 #pragma unroll
         for (int n = 0; n < kCells; ++n)
           if (r + n * kLines < rows && x != kNoSignal)
-            stored[n] = __ldg(reinterpret_cast<const Stored*>(rows_[r + n * kLines] + byte));
+            stored[n] = __ldg(reinterpret_cast<const Stored*>(row(r + n * kLines) + byte));
 #pragma unroll
         for (int n = 0; n < kCells; ++n)
           if (r + n * kLines < rows)
@@ -236,6 +315,7 @@ class TileLoader {
   const std::uint8_t** rows_;
   QuadSpan span_;
   int first_row_, end_row_;  ///< Rows with a signal.
+  bool inside_;              ///< All rows lie in the picture.
 };
 
 }  // namespace

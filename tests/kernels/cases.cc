@@ -36,6 +36,7 @@ class Builder {
   void layouts();
   void wide_weights();
   void large_masks();
+  void widths();
   void boxes();
   void shifts();
   void residues();
@@ -225,6 +226,16 @@ void Builder::residues() {
     for (int height = 30; height <= (quick_ ? 34 : 70); ++height)
       add("residues", mask, {9, height}).borders = {Border::kZero};
   }
+}
+
+/// Every way that coarsened ends a row of weights, in tiles inside the picture, too.
+void Builder::widths() {
+  for (int width = 1; width <= 21; ++width)
+    for (const Weights weights : {Weights::kRational, Weights::kReal}) {
+      Case& c = add("widths", random_mask(width, 4, weights), {150, 75}, width % 2 ? kU8 : kU16);
+      c.borders = {Border::kReplicate, Border::kZero};
+      c.only = KernelKind::kCoarsened;
+    }
 }
 
 /// Masks of equal weights, for the kernel that takes no others: sizes, anchors, gains and sums at
@@ -487,6 +498,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.layouts();
   builder.wide_weights();
   builder.large_masks();
+  builder.widths();
   builder.boxes();
   builder.shifts();
   builder.residues();
