@@ -230,14 +230,11 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     last[kCostLoneTile] = 1;
     last[kCostLoneWork] = products;
     last[kCostLoneSpread] = edge_products(plan, plane, mask);
-    double codes = tensor_code_cost(plan, plane, mask);
+    const double codes = tensor_code_cost(plan, plane, mask);
     if (plan.mapping == TensorMapping::kGroups) {
       // A component after the other.
       last[kCostLoneWork] = products * plane.component_count * plane.sample_bytes;
       last[kCostLoneSpread] = parted_bytes(plane);
-      // A call for each code: 59 us for 33 at 41x41 (GRAY8, 4K, H100).
-      constexpr double kCalls = 20;
-      if (plane.sample_bytes == 1 && codes > 0) codes = kCalls;
     }
     last[kCostLoneDouble] = codes;
     launch.regimes.push_back(last);

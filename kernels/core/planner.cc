@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The choice of a kernel: a pure function, so that its table is a test.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -112,6 +113,22 @@ bool has_lone_component(const FrameFormat& format) {
       [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
 }
 
+/// Of the mappings that serve, of which there is one, that with the least predicted time.
+TensorMapping cheapest_mapping(Plan plan, const FrameFormat& format, const Mask& mask,
+                               const TensorDevice& units, const CostConstants& constants) {
+  TensorMapping best = TensorMapping::kStay;
+  double least = std::numeric_limits<double>::infinity();
+  for (int m = 0; m < kTensorMappingCount; ++m) {
+    plan.mapping = static_cast<TensorMapping>(m);
+    if (!tensor_mapping_serves(plan.mapping, format, mask, plan.digits, units)) continue;
+    const double predicted = predicted_microseconds(constants, plan, format, mask);
+    if (predicted >= least) continue;
+    best = plan.mapping;
+    least = predicted;
+  }
+  return best;
+}
+
 /// Arithmetic and tile of tensor, or why it cannot serve.
 Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& options,
                    const DeviceCapabilities& device, Plan& plan) {
@@ -140,7 +157,9 @@ Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& o
   if (options.mapping && !tensor_mapping_serves(*options.mapping, format, mask, plan.digits, units))
     return unsupported(std::string("device: its mapping ") + tensor_mapping_name(*options.mapping) +
                        " does not serve here");
-  plan.mapping = options.mapping.value_or(tensor_mapping(format, mask, plan.digits, units));
+  plan.mapping = options.mapping
+                     ? *options.mapping
+                     : cheapest_mapping(plan, format, mask, units, cost_constants(device));
   if (plan.mapping == TensorMapping::kTiles) {
     // Planes of one component have the wider tile, which a frame of several shows.
     plan.tile_width = kTensorTileBytes * (has_lone_component(format) ? 2 : 1);

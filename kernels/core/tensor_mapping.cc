@@ -55,38 +55,6 @@ bool marches(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
-/// True if warpgroups take less time than all else but pairs (H100). Their tiles cost more to bring
-/// where samples are to be parted, and there are too few of them in small pictures of many planes:
-/// they need products to win by.
-bool groups_pay(const FrameFormat& format, const Mask& mask, int digits) {
-  // A frame of 1080p has two or three million samples, one of 4K eight or more.
-  constexpr std::int64_t kSmallFrame = 5'000'000;
-  unsigned kinds = 0;
-  std::int64_t bytes = 0;
-  for (int p = 0; p < format.plane_count; ++p) {
-    const PlaneFormat& plane = format.planes[p];
-    if (!has_filtered(plane)) continue;
-    kinds |= 1u << tile_kind(plane).value_or(0);
-    bytes += std::int64_t{plane.rows} * plane.row_bytes;
-  }
-  const int products = digits * group_window(mask).products;
-  const bool small = bytes < kSmallFrame;
-  if (kinds == 0b1) {
-    // I420 1080p 11.7 us for 10.5 at 9x9 with one digit, 12.9 for 13.0 with two (24 products).
-    if (small && format.plane_count > 1 && products < 24) return false;
-    // 10.2 us and 0.25 a product, where a march takes 8.05 and 0.69 (GRAY8, 4K).
-    return !columns_serve(format) || !marches(format, mask) ||
-           69 * digits * mask.height > 215 + 25 * products;
-  }
-  // RGBA 4K 38.2 us for 43.2 at 5x5.
-  if (kinds == 0b1000) return products >= 8;
-  // NV12 4K 23.6 us for 23.9 at 5x5 with two digits (16 products), BGR 42.2 for 36.3; NV12 1080p
-  // 17.4 for 17.6 at 25x25 (42).
-  if (kinds < 0b10000) return products >= (small ? 40 : 18);
-  // P010 4K 59.7 us for 48.6 at 15x15 (18 products), 79.9 for 101 at 31x31 (51).
-  return products >= 40;
-}
-
 }  // namespace
 
 TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
@@ -152,33 +120,6 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
              tensor_groups(format, mask, digits, device.shared_bytes).has_value();
   }
   return false;
-}
-
-TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask, int digits,
-                             const TensorDevice& device) {
-  const auto serves = [&](TensorMapping mapping) {
-    return tensor_mapping_serves(mapping, format, mask, digits, device);
-  };
-  const bool groups = serves(TensorMapping::kGroups) && groups_pay(format, mask, digits);
-  if (!columns_serve(format)) return groups ? TensorMapping::kGroups : TensorMapping::kTiles;
-  std::int64_t in_columns = 0, in_pairs = 0, in_tiles = 0;
-  for (int p = 0; p < format.plane_count; ++p) {
-    const PlaneFormat& plane = format.planes[p];
-    if (!has_filtered(plane)) continue;
-    const std::int64_t size = std::int64_t{plane.rows} * plane.row_bytes;
-    in_columns += size * tensor_products(TensorMapping::kStay, plane, mask, 1);
-    in_pairs += size * tensor_products(TensorMapping::kPairs, plane, mask, 1);
-    in_tiles += size * tensor_products(TensorMapping::kTiles, plane, mask, 1);
-  }
-  if (serves(TensorMapping::kPairs) && in_pairs <= in_columns) return TensorMapping::kPairs;
-  if (groups) return TensorMapping::kGroups;
-  // Tiles are filled and left together, which takes time: 17.0 us for 14.4 at 9x9, where they save
-  // one product in nine over a march. Without one, their products are the cheaper ones: 0.067 us
-  // for 0.085 (4K, H100).
-  const bool march = serves(TensorMapping::kMarch);
-  const bool pay = march ? 5 * in_tiles <= 4 * in_columns : 4 * in_tiles <= 5 * in_columns;
-  if (serves(TensorMapping::kTiles) && pay) return TensorMapping::kTiles;
-  return march ? TensorMapping::kMarch : TensorMapping::kStay;
 }
 
 int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits) {

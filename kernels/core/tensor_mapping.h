@@ -79,10 +79,6 @@ struct TensorDevice {
 bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, const Mask& mask,
                            int digits, const TensorDevice& device);
 
-/// The best one of those that serve.
-TensorMapping tensor_mapping(const FrameFormat& format, const Mask& mask, int digits,
-                             const TensorDevice& device);
-
 /// Products that 1,024 bytes of `plane` take with it, in groups of eight; for kGroups those, of
 /// warpgroups, that a tile of 8,192 samples takes.
 int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits);

@@ -38,49 +38,6 @@ Mask square(int side) {
   return mask;
 }
 
-TensorMapping mapping_of(const FrameFormat& format, const Mask& mask) {
-  return tensor_mapping(format, mask, 1, {kShared, false});
-}
-
-TensorMapping mapping_on_hopper(const FrameFormat& format, const Mask& mask, int digits) {
-  return tensor_mapping(format, mask, digits, {kShared, true});
-}
-
-TEST(TensorMapping, TableOfChoices) {
-  const FrameFormat grey = frame_of({plane_of(1)}), nv12 = frame_of({plane_of(1), plane_of(2)}),
-                    rgba = frame_of({plane_of(4)});
-  EXPECT_EQ(mapping_of(grey, square(3)), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_of(grey, square(7)), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_of(grey, square(9)), TensorMapping::kMarch);
-  EXPECT_EQ(mapping_of(grey, square(15)), TensorMapping::kTiles);
-  EXPECT_EQ(mapping_of(grey, square(255)), TensorMapping::kTiles);
-  EXPECT_EQ(mapping_of(nv12, square(3)), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_of(nv12, square(5)), TensorMapping::kPairs) << "chroma is parted";
-  EXPECT_EQ(mapping_of(nv12, square(7)), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_of(nv12, square(9)), TensorMapping::kMarch);
-  EXPECT_EQ(mapping_of(rgba, square(3)), TensorMapping::kMarch);
-  EXPECT_EQ(mapping_of(rgba, square(7)), TensorMapping::kTiles);
-}
-
-TEST(TensorMapping, TableOfChoicesWithWarpgroups) {
-  const FrameFormat grey = frame_of({plane_of(1)}), nv12 = frame_of({plane_of(1), plane_of(2)}),
-                    bgr = frame_of({plane_of(3)}), rgba = frame_of({plane_of(4)});
-  EXPECT_EQ(mapping_on_hopper(grey, square(7), 1), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_on_hopper(grey, square(9), 1), TensorMapping::kGroups);
-  EXPECT_EQ(mapping_on_hopper(grey, square(31), 2), TensorMapping::kGroups);
-  EXPECT_EQ(mapping_on_hopper(grey, square(255), 2), TensorMapping::kTiles) << "weights do not fit";
-  EXPECT_EQ(mapping_on_hopper(nv12, square(7), 2), TensorMapping::kPairs);
-  EXPECT_EQ(mapping_on_hopper(nv12, square(9), 2), TensorMapping::kGroups);
-  FrameFormat small = nv12;
-  for (PlaneFormat& plane : small.planes)
-    plane.rows /= 8;
-  EXPECT_EQ(mapping_on_hopper(small, square(9), 2), TensorMapping::kMarch);
-  EXPECT_EQ(mapping_on_hopper(small, square(31), 2), TensorMapping::kGroups);
-  EXPECT_EQ(mapping_on_hopper(bgr, square(9), 1), TensorMapping::kTiles);
-  EXPECT_EQ(mapping_on_hopper(bgr, square(15), 1), TensorMapping::kGroups);
-  EXPECT_EQ(mapping_on_hopper(rgba, square(5), 1), TensorMapping::kGroups);
-}
-
 TEST(TensorMapping, WhatServesWhat) {
   const FrameFormat grey = frame_of({plane_of(1)});
   const auto serves = [&grey](TensorMapping mapping, int side, bool warpgroups) {
@@ -99,17 +56,22 @@ TEST(TensorMapping, WhatServesWhat) {
 
 TEST(TensorMapping, ATileThatDoesNotFitIsNone) {
   const FrameFormat grey = frame_of({plane_of(1)});
-  EXPECT_EQ(tensor_mapping(grey, square(255), 1, {48 * 1024, false}), TensorMapping::kStay);
+  EXPECT_TRUE(tensor_mapping_serves(TensorMapping::kTiles, grey, square(255), 1, {kShared, false}));
+  EXPECT_FALSE(
+      tensor_mapping_serves(TensorMapping::kTiles, grey, square(255), 1, {48 * 1024, false}));
 }
 
 TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
   FrameFormat uv = frame_of({plane_of(2)});
-  EXPECT_EQ(mapping_of(uv, square(3)), TensorMapping::kPairs);
+  const auto pairs = [&uv] {
+    return tensor_mapping_serves(TensorMapping::kPairs, uv, square(3), 1, {kShared, true});
+  };
+  EXPECT_TRUE(pairs());
   uv.planes[0].components[1].black = 128;
-  EXPECT_NE(mapping_of(uv, square(3)), TensorMapping::kPairs);
+  EXPECT_FALSE(pairs());
   uv.planes[0].components[1].black = 0;
   uv.planes[0].components[1].filtered = false;
-  EXPECT_NE(mapping_of(uv, square(3)), TensorMapping::kPairs);
+  EXPECT_FALSE(pairs());
 }
 
 TEST(TensorMapping, Products) {
