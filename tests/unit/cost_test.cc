@@ -100,47 +100,47 @@ struct Measured {
 // NVIDIA H100 80GB HBM3, driver 580.159.04: tests/benchmarks/RESULTS.md, "Whole frames" and, for
 // the kernels of the book, "The book's kernels side by side".
 const Measured kMeasured[] = {
-    {grey8, 3840, 2160, "rational", 3, "tensor", 7.2},
-    {grey8, 3840, 2160, "rational", 9, "tensor", 12.9},
-    {grey8, 3840, 2160, "rational", 15, "tensor", 14.0},
-    {grey8, 3840, 2160, "rational", 31, "tensor", 21.6},
+    {grey8, 3840, 2160, "rational", 3, "tensor", 7.3},
+    {grey8, 3840, 2160, "rational", 9, "tensor", 11.1},
+    {grey8, 3840, 2160, "rational", 15, "tensor", 12.2},
+    {grey8, 3840, 2160, "rational", 31, "tensor", 20.6},
     {grey8, 3840, 2160, "positive", 5, "tensor", 8.5},
-    {grey8, 3840, 2160, "positive", 31, "tensor", 36.2},
-    {grey8, 1920, 1080, "box", 3, "tensor", 2.9},
-    {grey8, 1920, 1080, "rational", 31, "tensor", 9.4},
+    {grey8, 3840, 2160, "positive", 31, "tensor", 35.3},
+    {grey8, 1920, 1080, "box", 3, "tensor", 3.1},
+    {grey8, 1920, 1080, "rational", 31, "tensor", 8.9},
     {nv12, 3840, 2160, "rational", 5, "tensor", 10.5},
-    {nv12, 3840, 2160, "rational", 9, "tensor", 20.6},
-    {nv12, 1920, 1080, "positive", 5, "tensor", 5.5},
-    {nv12, 1920, 1080, "positive", 31, "tensor", 24.1},
-    {rgba_copied_alpha, 640, 480, "rational", 31, "tensor", 16.4},
-    {grey8, 640, 480, "positive", 15, "tensor", 6.7},
-    {grey8, 3840, 2160, "rational", 63, "tensor", 79.9},
-    {nv12, 3840, 2160, "positive", 15, "tensor", 35.1},
-    {nv12, 1920, 1080, "rational", 15, "tensor", 10.5},
-    {i420, 3840, 2160, "rational", 15, "tensor", 25.9},
-    {rgba_copied_alpha, 3840, 2160, "rational", 3, "tensor", 40.6},
-    {rgba_copied_alpha, 3840, 2160, "positive", 9, "tensor", 67.4},
-    {rgba_copied_alpha, 1920, 1080, "rational", 15, "tensor", 19.7},
-    {rgba_copied_alpha, 3840, 2160, "rank1", 31, "tensor", 108.6},
-    {yuy2, 3840, 2160, "rational", 5, "tensor", 24.9},
-    {yuy2, 3840, 2160, "rank1", 31, "separable", 65.4},
-    {nv12, 3840, 2160, "rank1", 31, "separable", 33.0},
-    {p010, 3840, 2160, "rational", 3, "tensor", 37.3},
-    {p010, 3840, 2160, "rational", 9, "tensor", 42.0},
-    {p010, 3840, 2160, "positive", 15, "tensor", 64.2},
-    {p010, 3840, 2160, "rank1", 31, "tensor", 81.8},
-    {p010, 640, 480, "rational", 25, "tensor", 26.1},
-    {p010, 3840, 2160, "positive", 31, "coarsened", 1531.0},
-    {grey16, 3840, 2160, "positive", 3, "coarsened", 24.2},
-    {grey16, 3840, 2160, "positive", 9, "coarsened", 137.4},
-    {grey16, 3840, 2160, "rational", 15, "tensor", 34.0},
-    {grey16, 1920, 1080, "positive", 31, "coarsened", 274.0},
-    {grey8, 3840, 2160, "rank1", 3, "coarsened", 19.8},
-    {grey8, 3840, 2160, "rank1", 31, "coarsened", 357.5},
-    {grey8, 1920, 1080, "rank1", 9, "coarsened", 13.3},
+    {nv12, 3840, 2160, "rational", 9, "tensor", 18.3},
+    {nv12, 1920, 1080, "positive", 5, "tensor", 5.0},
+    {nv12, 1920, 1080, "positive", 31, "tensor", 21.5},
+    {rgba_copied_alpha, 640, 480, "rational", 31, "tensor", 15.1},
+    {grey8, 640, 480, "positive", 15, "tensor", 5.3},
+    {grey8, 3840, 2160, "rational", 63, "tensor", 57.5},
+    {nv12, 3840, 2160, "positive", 15, "tensor", 25.9},
+    {nv12, 1920, 1080, "rational", 15, "tensor", 11.2},
+    {i420, 3840, 2160, "rational", 15, "tensor", 18.1},
+    {rgba_copied_alpha, 3840, 2160, "rational", 3, "tensor", 31.4},
+    {rgba_copied_alpha, 3840, 2160, "positive", 9, "tensor", 49.8},
+    {rgba_copied_alpha, 1920, 1080, "rational", 15, "tensor", 14.0},
+    {rgba_copied_alpha, 3840, 2160, "rank1", 31, "tensor", 72.7},
+    {yuy2, 3840, 2160, "rational", 5, "tensor", 25.4},
+    {yuy2, 3840, 2160, "rank1", 31, "separable", 64.1},
+    {nv12, 3840, 2160, "rank1", 31, "separable", 31.8},
+    {p010, 3840, 2160, "rational", 3, "tensor", 36.3},
+    {p010, 3840, 2160, "rational", 9, "tensor", 40.9},
+    {p010, 3840, 2160, "positive", 15, "tensor", 49.1},
+    {p010, 3840, 2160, "rank1", 31, "tensor", 77.5},
+    {p010, 640, 480, "rational", 25, "tensor", 21.4},
+    {p010, 3840, 2160, "positive", 31, "coarsened", 1759.4},
+    {grey16, 3840, 2160, "positive", 3, "coarsened", 18.9},
+    {grey16, 3840, 2160, "positive", 9, "coarsened", 132.3},
+    {grey16, 3840, 2160, "rational", 15, "tensor", 32.4},
+    {grey16, 1920, 1080, "positive", 31, "coarsened", 303.5},
+    {grey8, 3840, 2160, "rank1", 3, "coarsened", 12.5},
+    {grey8, 3840, 2160, "rank1", 31, "coarsened", 325.4},
+    {grey8, 1920, 1080, "rank1", 9, "coarsened", 13.7},
     {grey8, 3840, 2160, "rank1", 15, "separable", 16.0},
-    {grey8, 3840, 2160, "rank1", 31, "separable", 15.8},
-    {grey8, 1920, 1080, "rank1", 5, "separable", 7.7},
+    {grey8, 3840, 2160, "rank1", 31, "separable", 15.5},
+    {grey8, 1920, 1080, "rank1", 5, "separable", 6.9},
     {grey8, 3840, 2160, "rank1", 9, "basic", 493.8},
     {grey8, 1920, 1080, "rank1", 31, "constant", 7155.7},
     {grey8, 3840, 2160, "rank1", 7, "tiled-input", 232.4},
@@ -197,16 +197,16 @@ TEST(Cost, TableOfOrders) {
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:5"), "tensor separable box coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:15"), "tensor separable box coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "gaussian:9"), "separable tensor coarsened");
-  EXPECT_EQ(order_of(p010(3840, 2160), "box:5"), "tensor box coarsened separable");
-  EXPECT_EQ(order_of(p010(3840, 2160), "box:15"), "tensor box separable coarsened");
+  EXPECT_EQ(order_of(p010(3840, 2160), "box:5"), "tensor coarsened separable box");
+  EXPECT_EQ(order_of(p010(3840, 2160), "box:15"), "tensor separable box coarsened");
   EXPECT_EQ(order_of(p010(3840, 2160), "laplacian"), "tensor coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:41"), "box separable tensor coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:101"), "box separable tensor coarsened");
-  EXPECT_EQ(order_of(rgba(3840, 2160), "box:63"), "box separable tensor coarsened");
+  EXPECT_EQ(order_of(rgba(3840, 2160), "box:63"), "separable tensor box coarsened");
   // Dividing sums of 16-bit samples exactly costs more than products save.
   EXPECT_NE(order_of(grey16(3840, 2160), "box:5").substr(0, 6), "tensor");
   EXPECT_EQ(order_of(rgba(3840, 2160), "box:21"), "tensor separable box coarsened");
-  EXPECT_EQ(order_of(rgba(640, 480), "box:21"), "separable box tensor coarsened");
+  EXPECT_EQ(order_of(rgba(640, 480), "box:21"), "separable tensor box coarsened");
 }
 
 TEST(Cost, CountsTensorProducts) {
@@ -292,21 +292,21 @@ TEST(Cost, RunningSumsHardlyAskForTheSizeOfTheMask) {
   const auto predicted = [](const FrameFormat& of, const char* mask) {
     return plan_of(of, mask, KernelKind::kBox).value().predicted_us;
   };
-  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:31"), 17.6, 0.1);
+  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:31"), 19.0, 0.1);
   EXPECT_NEAR(predicted(grey8(3840, 2160), "box:127"), 24.2, 0.1);
-  EXPECT_NEAR(predicted(grey16(3840, 2160), "box:15"), 23.1, 0.1) << "not on tensor cores";
-  EXPECT_NEAR(predicted(grey16(3840, 2160), "box:127"), 34.3, 0.1);
+  EXPECT_NEAR(predicted(grey16(3840, 2160), "box:15"), 40.4, 0.1) << "not on tensor cores";
+  EXPECT_NEAR(predicted(grey16(3840, 2160), "box:127"), 58.8, 0.1);
 }
 
 TEST(Cost, MovedSamplesCostTheirBytes) {
   const auto predicted = [](const FrameFormat& of) {
     return plan_of(of, "3x1: 1 0 0", KernelKind::kShift).value().predicted_us;
   };
-  EXPECT_NEAR(predicted(grey8(3840, 2160)), 7.4, 0.5);
-  EXPECT_NEAR(predicted(nv12(3840, 2160)), 12.1, 0.5);
-  EXPECT_NEAR(predicted(rgba_copied_alpha(3840, 2160)), 25.6, 0.5);
-  EXPECT_NEAR(predicted(yuy2(3840, 2160)), 89.7, 5);
-  EXPECT_NEAR(predicted(grey16(1920, 1080)), 5.3, 1) << "before launches overlapped";
+  // A tenth below what was measured: 7.4, 12.1, 25.6 and 89.7.
+  EXPECT_NEAR(predicted(grey8(3840, 2160)), 6.9, 0.1);
+  EXPECT_NEAR(predicted(nv12(3840, 2160)), 10.9, 0.1);
+  EXPECT_NEAR(predicted(rgba_copied_alpha(3840, 2160)), 24.3, 0.1);
+  EXPECT_NEAR(predicted(yuy2(3840, 2160)), 86, 5);
 }
 
 TEST(Cost, PlanesThatAreCopiedCostNothing) {

@@ -55,10 +55,10 @@ TEST(Planner, TableOfChoices) {
       {"box:5", "cuda tensor 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda separable fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps instead of "
-       "169, on tensor cores)",
+       "cuda tensor tile 128x64 2 digits int32 real global-memory (13x13, on tensor cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
-      {"motion:13", "cuda tensor 1 digit int32 rational global-memory (13x1, on tensor cores)",
+      {"motion:13",
+       "cuda tensor tile 128x64 1 digit int32 rational global-memory (13x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
@@ -149,7 +149,7 @@ TEST(Planner, TensorShowsATileWhereItHasOne) {
   DeviceCapabilities gpu = h100();
   EXPECT_EQ(tile(grey(640, 480), "disk:7.5", gpu), "128x64");
   gpu.compute_capability = 80;
-  EXPECT_EQ(tile(grey(640, 480), "disk:7.5", gpu), "256x32");
+  EXPECT_EQ(tile(grey(3840, 2160), "disk:7.5", gpu), "256x32");
   EXPECT_EQ(tile(unit::nv12(640, 480), "disk:7.5", gpu), "256x32");
   EXPECT_EQ(tile(unit::rgba(640, 480), "disk:7.5", gpu), "128x32");
   EXPECT_EQ(tile(grey(640, 480), "laplacian", gpu), "0x0") << "warps march down columns";
