@@ -11,7 +11,7 @@ namespace {
 /// Measured. `bench_planes --calibrate` prints such a row for the GPU that it runs on.
 CostConstants h100() {
   // NVIDIA H100 80GB HBM3, driver 580.159.04. Fitted to what `bench_planes --grid` measured at
-  // commit b0574ed, 672 cells and 3,282 times, and to boxes of 41 to 255 taps a side; the nearer to
+  // commit 0e06fdf, 672 cells and 3,282 times, and to boxes of 41 to 255 taps a side; the nearer to
   // the best of its cell, the more a time counts. The choice of these constants is within 10 % or
   // 0.5 us of the best in 96 % of the cells, the prediction within 30 % in all but one.
   //
