@@ -14,9 +14,9 @@
 // All meet once a batch. Columns are summed once a row for all outputs that see them, and the mask
 // is nothing but the ends of its windows: there are no weights to load.
 //
-// What binds (H100): latency. There are few warps, as windows and their bands take registers, and
-// each waits a third of its time for the others of its block; a quarter goes by before the first
-// batch, and blocks at the sides, which gather ghosts byte by byte, are the last.
+// What binds (H100, 127x127) is latency: issue slots are busy a third of the time, and a third of
+// it warps, of which there are few as windows and their bands take registers, stand at the barrier
+// of a batch. Not known is for whom; blocks at the sides gather ghosts byte by byte.
 #include "kernels/cuda/box_strip.h"
 
 #include "kernels/cuda/box_strip.cuh"
