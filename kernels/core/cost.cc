@@ -166,14 +166,16 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   CostTerms lone = common;
   lone[kCostLoneTile] = 1;
   lone[kCostLoneWork] = each.work;
-  lone[kCostLoneSpread] = spread;
+  // Sums of wider samples take twice the memory, too.
+  const int bytes_apart = plan.kernel == KernelKind::kBox && spread ? plane.sample_bytes : spread;
+  lone[kCostLoneSpread] = bytes_apart;
   lone[kCostLoneDouble] = in_double > 0;
   CostTerms full = common;
   full[kCostSamples] = filtered * each.samples;
   full[kCostWork] = filtered * each.samples * each.work;
   // On tensor cores all bytes between the samples are loaded with them.
   const int apart = in_digits(plan) ? group.step - 1 : 1;
-  full[kCostSpread] = spread ? apart * group.count * each.samples : 0;
+  full[kCostSpread] = bytes_apart * apart * group.count * each.samples;
   full[kCostDouble] = in_double * each.samples;
   return {{lone, full}};
 }
@@ -203,9 +205,9 @@ double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& 
   return 0;
 }
 
-/// What a tile of warpgroups, alone on the device, takes beside its products: nothing where samples
-/// are bytes and one of them is a pixel, else more for each byte of it, and for wider samples
-/// again.
+/// What a tile of shared memory, alone on the device, takes beside its products: nothing where
+/// samples are bytes and one of them is a pixel, else more for each byte of it, and for wider
+/// samples again.
 double parted_bytes(const PlaneFormat& plane) {
   const int bytes = plane.component_count * plane.sample_bytes;
   return bytes == 1 ? 0 : bytes * plane.sample_bytes;
@@ -217,9 +219,13 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
   LaunchWork launch;
   CostTerms full{};
   full[kCostLaunch] = 1;
-  for (int p = 0; p < format.plane_count; ++p)
-    if (has_filtered(format.planes[p]))
-      full[kCostMegabytes] += 2.0 * format.planes[p].row_bytes * format.planes[p].rows / kMillion;
+  int planes = 0;
+  for (int p = 0; p < format.plane_count; ++p) {
+    if (!has_filtered(format.planes[p])) continue;
+    ++planes;
+    full[kCostMegabytes] += 2.0 * format.planes[p].row_bytes * format.planes[p].rows / kMillion;
+  }
+  const bool several = planes > 1;
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
@@ -229,12 +235,15 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     CostTerms last = full;
     last[kCostLoneTile] = 1;
     last[kCostLoneWork] = products;
-    last[kCostLoneSpread] = edge_products(plan, plane, mask);
+    last[kCostLoneSpread] = plan.mapping == TensorMapping::kTiles
+                                ? parted_bytes(plane)
+                                : edge_products(plan, plane, mask);
     const double codes = tensor_code_cost(plan, plane, mask);
     if (plan.mapping == TensorMapping::kGroups) {
       // A component after the other.
       last[kCostLoneWork] = products * plane.component_count * plane.sample_bytes;
-      last[kCostLoneSpread] = parted_bytes(plane);
+      // With several planes there is more to look up.
+      last[kCostLoneSpread] = parted_bytes(plane) + (several ? 1 : 0);
     }
     last[kCostLoneDouble] = codes;
     launch.regimes.push_back(last);
