@@ -252,7 +252,8 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
   if (threadIdx.x + threadIdx.y == 0) {
     barriers.weights.initialise(1);
     for (int i = 0; i < groups.stages; ++i) {
-      // A thread arrives with what it has had copied, and a warp with what it has stored.
+      // Full: a thread arrives with what it has had copied, and a warp with what it has stored.
+      // Free: each thread with what it has read, or one for its warp, which has read nothing.
       barriers.full[i].initialise(32 * kWarps + kWarps);
       barriers.free[i].initialise(32 * kWarps);
     }
