@@ -36,6 +36,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, marching",
     "tensor, any mask",
     "tensor, pairs",
+    "tensor, quads",
     "tensor, tiles",
     "tensor, groups",
     "box",

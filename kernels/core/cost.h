@@ -58,13 +58,14 @@ enum class CostClass : int {
   kTensorMarch,
   kTensorStay,
   kTensorPairs,
+  kTensorQuads,
   kTensorTiles,
   kTensorGroups,
   kBox,
   kBoxStrips,
   kShift,
 };
-inline constexpr int kCostClassCount = 24;
+inline constexpr int kCostClassCount = 25;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

@@ -53,6 +53,7 @@ CostConstants h100() {
           {{4.048, 0.3065, 2.208, 0.07232, 0, 0, 0, 0.08088, 0.1092, 0}},       // tensor, marching
           {{3.942, 0.3188, 0.846, 0.2721, 0.8363, 0, 0, 0.07932, 0.105, 0}},    // any mask
           {{1.128, 0.2815, 0.0285, 0.2035, 0, 0, 0, 0.06113, 0.02185, 0}},      // pairs
+          {{2.16, 0.18, 0.0285, 0.2035, 0, 0, 0, 0.0513, 0.55, 0}},             // quads
           {{2.621, 0.3843, 0, 0.2456, 0.7648, 1.352, 0, 0.05653, 0.3356, 0.1734}},  // tiles
           {{2.042, 0.3961, 1.718, 0.04183, 0.6597, 1.401, 0.001449, 0.02818, 0.01457,
             0.3557}},                                                  // groups
@@ -98,6 +99,7 @@ int GpuFigures::*work_rate(CostClass cost_class) {
     case CostClass::kTensorMarch:
     case CostClass::kTensorStay:
     case CostClass::kTensorPairs:
+    case CostClass::kTensorQuads:
     case CostClass::kTensorTiles:
     case CostClass::kTensorGroups:
     case CostClass::kBoxStrips:

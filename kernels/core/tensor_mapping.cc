@@ -37,6 +37,17 @@ bool pairs_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
+/// The same for quads.
+bool quads_serve(const FrameFormat& format, const Mask& mask) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::optional<BytePhases> phases = byte_phases(plane);
+    if (!phases || !one_epilogue(plane) || quad_parts(*phases, mask) == 0) return false;
+  }
+  return true;
+}
+
 /// True if the bytes of all planes have phases: columns serve.
 bool columns_serve(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p)
@@ -97,8 +108,16 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
   return window;
 }
 
+int quad_parts(const BytePhases& phases, const Mask& mask) {
+  if (mask.height > kQuadMaskRows || mask.anchor_x > kQuadReach ||
+      mask.width - 1 - mask.anchor_x > kQuadReach || phases.period > 2 || phases.tail)
+    return 0;
+  return phases.period;
+}
+
 const char* tensor_mapping_name(TensorMapping mapping) {
-  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay", "pairs", "tiles", "groups"};
+  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay",  "pairs",
+                                                       "quads", "tiles", "groups"};
   return kNames[static_cast<std::size_t>(mapping)];
 }
 
@@ -111,6 +130,8 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
       return columns_serve(format);
     case TensorMapping::kPairs:
       return columns_serve(format) && pairs_serve(format, mask);
+    case TensorMapping::kQuads:
+      return columns_serve(format) && quads_serve(format, mask);
     case TensorMapping::kTiles: {
       const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
       return tiles && tiles->bytes <= device.shared_bytes;
@@ -130,6 +151,7 @@ int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask&
   }
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;
+  if (mapping == TensorMapping::kQuads) return digits * kQuadWords * 2;
   if (mapping == TensorMapping::kPairs) return digits * pair_window(plane, *phases, mask).steps;
   return digits * tensor_window(plane, *phases, mask).segments * mask.height;
 }

@@ -17,11 +17,12 @@ enum class TensorMapping : int {
             ///< have no more than kTensorMarchRows rows and one window.
   kStay,    ///< The same for any mask.
   kPairs,   ///< 8 rows x 2 adjacent bytes, for small masks (tensor_pairs.cu).
+  kQuads,   ///< 4 rows x 4 adjacent bytes, for masks up to 9x9 (tensor_pairs.cu).
   kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
   kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
             ///< memory (tensor_groups.cu).
 };
-inline constexpr int kTensorMappingCount = 5;
+inline constexpr int kTensorMappingCount = 6;
 /// "march"
 const char* tensor_mapping_name(TensorMapping mapping);
 
@@ -68,6 +69,17 @@ struct PairWindow {
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
+/// Rows of the tallest mask that quads serve, and the samples that it may reach to either side.
+inline constexpr int kQuadMaskRows = 9;
+inline constexpr int kQuadReach = 4;
+
+/// Words of four bytes that a quad of outputs sees in a row.
+inline constexpr int kQuadWords = 3;
+
+/// Components that quads find in bytes with these phases: one, or two that lie in turn and are
+/// parted first; 0 if they do not serve it, or the mask.
+int quad_parts(const BytePhases& phases, const Mask& mask);
+
 /// What the mappings ask of a device.
 struct TensorDevice {
   std::size_t shared_bytes = 0;  ///< Of shared memory, that a block may have.
@@ -79,8 +91,8 @@ struct TensorDevice {
 bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, const Mask& mask,
                            int digits, const TensorDevice& device);
 
-/// Products that 1,024 bytes of `plane` take with it, in groups of eight; for kGroups those, of
-/// warpgroups, that a tile of 8,192 samples takes.
+/// Products that 1,024 bytes of `plane` take with it, in groups of eight, halves counted as wholes;
+/// for kGroups those, of warpgroups, that a tile of 8,192 samples takes.
 int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits);
 
 }  // namespace convolve

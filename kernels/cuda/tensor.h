@@ -78,6 +78,7 @@ struct TensorArguments {
   int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
   int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
+  bool quads = false;    ///< Of pairs: they are quads.
   int pair_steps = 0;    ///< Of PairWindow.
   int pair_shift = 0;
   TensorTiles tiles;    ///< For launch_tensor_tile() alone.
@@ -103,7 +104,8 @@ cudaError_t resident_tensor_blocks(int march_blocks, int* blocks);
 /// Enqueues the filter on `stream`.
 cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream);
 
-/// The same for the kernels of small masks, of which `arguments` has pair_steps and pair_shift.
+/// The same for the kernels of small masks, of which `arguments` has quads, or pair_steps and
+/// pair_shift.
 /// What the inner columns read and write lies on 16 bytes.
 cudaError_t load_tensor_pairs(const TensorArguments& arguments);
 cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks);

@@ -49,6 +49,63 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const u
   }
 }
 
+/// The mask, of which one digit stays in registers.
+template <Codes kCodes, int kSteps>
+class PairWeights {
+ public:
+  __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
+      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
+    // Four registers that the compiler cannot know to be equal: otherwise it would load the value
+    // anew for each of a product's operands. No lane's number is above 31. With more digits there
+    // are no registers to spare.
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      start_[k] = plane.phase[0].start + (kOne ? (k + 1) * (fresh_lane() >> 5) : 0);
+    if constexpr (kOne) {
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s)
+        only_[s] = __ldg(fragments_ + 32 * s);
+    }
+  }
+
+  /// sum = start + products with the words of all steps.
+  template <int kShift, int kProducts, int kWords>
+  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
+                                              int (&sum)[kProducts][4]) const {
+    int start[kProducts][4];
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[i][k] = kOne || digits_ == 1 ? start_[k] : 0;
+    multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], start);
+#pragma unroll
+    for (int s = 1; s < kSteps; ++s)
+      multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
+    if constexpr (!kOne) {
+      const uint4* fragment = fragments_ + 32 * kSteps;
+#pragma unroll 1
+      for (int left = digits_ - 1; left > 0; --left) {
+#pragma unroll
+        for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+          for (int k = 0; k < 4; ++k)
+            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start_[k] : 0);
+#pragma unroll
+        for (int s = 0; s < kSteps; ++s, fragment += 32)
+          multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
+      }
+    }
+  }
+
+ private:
+  static constexpr bool kOne = kCodes == Codes::kBits;
+  const uint4* fragments_;
+  uint4 only_[kSteps];
+  int digits_;
+  int start_[4];
+};
+
 /// Four adjacent codes of a component, of two products; those of column t, or with `half` of
 /// column t + 4.
 template <Codes kCodes>

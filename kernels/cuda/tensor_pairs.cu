@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks: products of 8 rows x 2 adjacent bytes, from registers only.
+// Kernel `tensor` for small masks: products of 8 rows x 2 adjacent bytes (pairs), or of 4 rows x 4
+// (quads), from registers only.
 //
 // Operand A holds the mask as eight output rows and two adjacent output bytes see a group of four
 // picture rows in windows of 8 bytes (tensor_fragments.h). Operand B of product i is, for each of
@@ -7,6 +8,9 @@
 // 128 bytes x 8 rows from one group: at 5x5 three groups, 24 products, where a product for each
 // mask row takes 40. The 24 bytes from which a lane cuts its windows are loaded once, for all
 // products; a lane ends up with 16 adjacent bytes of two columns, which it stores as they are.
+//
+// Masks up to 9x9 are for quads (tensor_quad.cuh): as a window of theirs is cut from nothing, half
+// as many products again as 7x7 takes in pairs take no longer.
 //
 // A frame is read and written once, and waiting for memory is what a small mask costs (H100: 24
 // products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
@@ -23,11 +27,58 @@
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_interleave.cuh"
 #include "kernels/cuda/tensor_pair_rows.cuh"
+#include "kernels/cuda/tensor_quad.cuh"
 
 namespace convolve {
 namespace {
 
 constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+
+/// Products of 8 rows x 2 bytes. What a lane has of 128 bytes x 8 rows: sixteen bytes from x() of
+/// row() on, and the same so many bytes and rows further.
+template <Codes kCodes, int kSteps, int kShift>
+struct Pairs {
+  static constexpr int kGroups = kSteps, kNextX = 4 * kColumnBytes, kNextRow = 0;
+  using Weights = PairWeights<kCodes, kSteps>;
+  static __device__ int x() { return kColumnBytes * (threadIdx.x % 4); }
+  static __device__ int row() { return threadIdx.x / 4; }
+
+  /// made[half]: words of a component in these sixteen bytes, and in the others.
+  template <int kWords, int kMade>
+  static __device__ __forceinline__ void codes(const Weights& weights,
+                                               const unsigned (&words)[kGroups][kWords],
+                                               const Epilogue& general, float scale, float base,
+                                               unsigned (&made)[2][kMade]) {
+    int sum[2 * kMade][4];
+    weights.template multiply_by<kShift>(words, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int w = 0; w < kMade; ++w)
+        made[half][w] = pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+  }
+};
+
+/// Products of 4 rows x 4 bytes, in the same terms.
+template <Codes kCodes>
+struct Quads {
+  static constexpr int kGroups = kQuadGroups, kNextX = 0, kNextRow = kGroupRows;
+  using Weights = QuadWeights<kCodes>;
+  static __device__ int x() { return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4); }
+  static __device__ int row() { return threadIdx.x / 4 % 4; }
+
+  template <int kWords, int kMade>
+  static __device__ __forceinline__ void codes(const Weights& weights,
+                                               const unsigned (&words)[kGroups][kWords],
+                                               const Epilogue& general, float scale, float base,
+                                               unsigned (&made)[2][kMade]) {
+    int sum[2][kMade][4];
+    weights.multiply_by(words, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      quad_words<kCodes>(sum[half], general, scale, base, made[half]);
+  }
+};
 
 /// Picture rows that the patch of an edge holds.
 constexpr int kPatchRows = kPairSteps[1] * kGroupRows;
@@ -73,80 +124,22 @@ __device__ __forceinline__ void load_edge(
   }
 }
 
-/// The mask, of which one digit stays in registers.
-template <Codes kCodes, int kSteps>
-class PairWeights {
- public:
-  __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
-      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    // Four registers that the compiler cannot know to be equal: otherwise it would load the value
-    // anew for each of a product's operands. No lane's number is above 31. With more digits there
-    // are no registers to spare.
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      start_[k] = plane.phase[0].start + (kOne ? (k + 1) * (fresh_lane() >> 5) : 0);
-    if constexpr (kOne) {
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        only_[s] = __ldg(fragments_ + 32 * s);
-    }
-  }
-
-  /// sum = start + products with the words of all steps.
-  template <int kShift, int kProducts, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
-                                              int (&sum)[kProducts][4]) const {
-    int start[kProducts][4];
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        start[i][k] = kOne || digits_ == 1 ? start_[k] : 0;
-    multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], start);
-#pragma unroll
-    for (int s = 1; s < kSteps; ++s)
-      multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
-    if constexpr (!kOne) {
-      const uint4* fragment = fragments_ + 32 * kSteps;
-#pragma unroll 1
-      for (int left = digits_ - 1; left > 0; --left) {
-#pragma unroll
-        for (int i = 0; i < kProducts; ++i)
-#pragma unroll
-          for (int k = 0; k < 4; ++k)
-            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start_[k] : 0);
-#pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
-          multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
-      }
-    }
-  }
-
- private:
-  static constexpr bool kOne = kCodes == Codes::kBits;
-  const uint4* fragments_;
-  uint4 only_[kSteps];
-  int digits_;
-  int start_[4];
-};
-
-/// Sixteen bytes of column t, and of column t + 4, a component after the other.
-template <Codes kCodes, int kShift, int kParts, int kSteps>
+/// A lane's sixteen bytes, twice, of words that components lie in one after the other.
+template <class Way, int kParts>
 __device__ __forceinline__ void make_codes(
-    const PairWeights<kCodes, kSteps>& weights,
-    const unsigned (&words)[kParts][kSteps][kWordsOfPart<kParts>], const Epilogue& general,
+    const typename Way::Weights& weights,
+    const unsigned (&words)[kParts][Way::kGroups][kWordsOfPart<kParts>], const Epilogue& general,
     float scale, float base, uint4 (&sixteen)[2]) {
   unsigned made[2][kParts][4 / kParts];
 #pragma unroll
   for (int c = 0; c < kParts; ++c) {
-    int sum[kRows / kParts][4];
-    weights.template multiply_by<kShift>(words[c], sum);
+    unsigned of_one[2][4 / kParts];
+    Way::codes(weights, words[c], general, scale, base, of_one);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int w = 0; w < 4 / kParts; ++w)
-        made[half][c][w] =
-            pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+        made[half][c][w] = of_one[half][w];
   }
 #pragma unroll
   for (int half = 0; half < 2; ++half)
@@ -155,11 +148,12 @@ __device__ __forceinline__ void make_codes(
 }
 
 /// `steps` times 128 bytes x 8 rows, one below the other.
-template <Codes kCodes, int kSteps, int kShift, int kParts>
-__device__ __forceinline__ void march_pairs(const TensorArguments& a, const TensorPlane& plane,
-                                            int x, int y, int steps) {
+template <class Way, int kParts>
+__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane, int x,
+                                      int y, int steps) {
+  constexpr int kSteps = Way::kGroups;
   fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kSteps + kRows * (a.early_steps - 1));
-  const PairWeights<kCodes, kSteps> weights(a, plane);
+  const typename Way::Weights weights(a, plane);
   const float scale = in_register(plane.scale), base = in_register(plane.phase[0].base);
   PairColumns<kParts> columns(a, plane, x);
   await_previous_launch();
@@ -172,10 +166,10 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
     for (int s = 0; s < kSteps; ++s)
       columns.take(pieces[s], s, words);
   }
-  const int lane = threadIdx.x, own_x = x + kColumnBytes * (lane % 4);
-  constexpr int kFar = 4 * kColumnBytes;
-  const bool near_inside = own_x < plane.row_bytes, far_inside = own_x + kFar < plane.row_bytes;
-  int row = y + lane / 4;
+  const int own_x = x + Way::x();
+  const bool near_inside = own_x < plane.row_bytes,
+             far_inside = own_x + Way::kNextX < plane.row_bytes;
+  int row = y + Way::row();
   std::uint8_t* to = plane.dst + row * plane.dst_pitch + own_x;
 #pragma unroll 1
   for (;;) {
@@ -184,12 +178,10 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
     PairPiece<kParts> pieces[kNewGroups];
     if (more) columns.load(y - a.anchor_y + kGroupRows * (kSteps - kNewGroups), pieces);
     uint4 sixteen[2];
-    make_codes<kCodes, kShift, kParts>(weights, words, plane.phase[0].general, scale, base,
-                                       sixteen);
-    if (row < plane.rows) {
-      if (near_inside) *reinterpret_cast<uint4*>(to) = sixteen[0];
-      if (far_inside) *reinterpret_cast<uint4*>(to + kFar) = sixteen[1];
-    }
+    make_codes<Way, kParts>(weights, words, plane.phase[0].general, scale, base, sixteen);
+    if (near_inside && row < plane.rows) *reinterpret_cast<uint4*>(to) = sixteen[0];
+    if (far_inside && row + Way::kNextRow < plane.rows)
+      *reinterpret_cast<uint4*>(to + Way::kNextRow * plane.dst_pitch + Way::kNextX) = sixteen[1];
     if (!more) return;
     row += kRows;
     to += kRows * plane.dst_pitch;
@@ -207,25 +199,24 @@ __device__ __forceinline__ void march_pairs(const TensorArguments& a, const Tens
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
-template <Codes kCodes, int kSteps, int kShift, int kParts>
+template <class Way, int kParts>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             int x, int y, std::uint8_t* patch) {
   await_previous_launch();
-  unsigned words[kParts][kSteps][kWordsOfPart<kParts>];
+  unsigned words[kParts][Way::kGroups][kWordsOfPart<kParts>];
   load_edge<kParts>(a, plane, x, y - a.anchor_y, patch, words);
   uint4 sixteen[2];
-  make_codes<kCodes, kShift, kParts>(PairWeights<kCodes, kSteps>(a, plane), words,
-                                     plane.phase[0].general, plane.scale, plane.phase[0].base,
-                                     sixteen);
-  const int lane = threadIdx.x, row = y + lane / 4;
+  make_codes<Way, kParts>(typename Way::Weights(a, plane), words, plane.phase[0].general,
+                          plane.scale, plane.phase[0].base, sixteen);
 #pragma unroll
-  for (int half = 0; half < 2; ++half)
-    if (row < plane.rows)
-      store_edge(plane, x + kColumnBytes * (lane % 4 + 4 * half), row, sixteen[half]);
+  for (int half = 0; half < 2; ++half) {
+    const int row = y + Way::row() + half * Way::kNextRow;
+    if (row < plane.rows) store_edge(plane, x + Way::x() + half * Way::kNextX, row, sixteen[half]);
+  }
 }
 
-/// kSteps, kShift: of PairWindow; kMostParts: of any plane's.
-template <Codes kCodes, int kSteps, int kShift, int kMostParts>
+/// kMostParts: of any plane's.
+template <class Way, int kMostParts>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows * kSpanBytes];
@@ -250,9 +241,9 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
   const auto filter = [&](auto parts) {
     constexpr int kParts = decltype(parts)::value;
     if (inner)
-      march_pairs<kCodes, kSteps, kShift, kParts>(a, plane, x, y, a.steps);
+      march<Way, kParts>(a, plane, x, y, a.steps);
     else
-      filter_edge<kCodes, kSteps, kShift, kParts>(a, plane, x, y, patches[threadIdx.y]);
+      filter_edge<Way, kParts>(a, plane, x, y, patches[threadIdx.y]);
   };
   if (plane.parts < kMostParts)
     filter(std::integral_constant<int, 1>{});
@@ -266,17 +257,31 @@ template <int kSteps, int kShift, int kMostParts>
 PairsKernel select_codes(Codes codes) {
   switch (codes) {
     case Codes::kBits:
-      return tensor_pairs_kernel<Codes::kBits, kSteps, kShift, kMostParts>;
+      return tensor_pairs_kernel<Pairs<Codes::kBits, kSteps, kShift>, kMostParts>;
     case Codes::kFloat:
-      return tensor_pairs_kernel<Codes::kFloat, kSteps, kShift, kMostParts>;
+      return tensor_pairs_kernel<Pairs<Codes::kFloat, kSteps, kShift>, kMostParts>;
     case Codes::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Codes::kGeneral, kSteps, kShift, kMostParts>;
+  return tensor_pairs_kernel<Pairs<Codes::kGeneral, kSteps, kShift>, kMostParts>;
+}
+
+template <int kMostParts>
+PairsKernel select_quads(Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return tensor_pairs_kernel<Quads<Codes::kBits>, kMostParts>;
+    case Codes::kFloat:
+      return tensor_pairs_kernel<Quads<Codes::kFloat>, kMostParts>;
+    case Codes::kGeneral:
+      break;
+  }
+  return tensor_pairs_kernel<Quads<Codes::kGeneral>, kMostParts>;
 }
 
 template <int kMostParts>
 PairsKernel select_window(const TensorArguments& a, Codes codes) {
+  if (a.quads) return select_quads<kMostParts>(codes);
   constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
   if (a.pair_steps == kFew)
     return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)

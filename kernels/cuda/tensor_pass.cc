@@ -221,6 +221,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
 Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
   processors_ = std::max(1, device.processors);
   TensorArguments& arguments = arguments_;
+  arguments.quads = mapping_ == TensorMapping::kQuads;
   int segments = 1;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
@@ -241,7 +242,7 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     const PairWindow pairs = pair_window(plane, *phases, mask_);
     arguments.pair_steps = pairs.steps;
     arguments.pair_shift = pairs.shift;
-    to.parts = pairs.parts;
+    to.parts = arguments.quads ? quad_parts(*phases, mask_) : pairs.parts;
   }
   Status status;
   if (with_columns_) {
@@ -251,7 +252,7 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &resident_blocks_));
   }
-  if (status.ok() && mapping_ == TensorMapping::kPairs) {
+  if (status.ok() && (mapping_ == TensorMapping::kPairs || arguments.quads)) {
     append_fragments(kPairs);
     status = CONVOLVE_CUDA(load_tensor_pairs(arguments));
     if (status.ok())
@@ -278,17 +279,19 @@ void TensorPass::append_fragments(Operands operands) {
     const PlaneFormat& plane = format_.planes[p];
     if (!has_filtered(plane)) continue;
     int twin = 0;
-    while (twin < p &&
-           !(has_filtered(format_.planes[twin]) && (operands == kTiles || operands == kGroups ||
-                                                    same_steps(format_.planes[twin], plane))))
+    // By the mask alone, or by how samples lie, too.
+    const bool one_for_all = operands == kTiles || operands == kGroups || arguments_.quads;
+    while (twin < p && !(has_filtered(format_.planes[twin]) &&
+                         (one_for_all || same_steps(format_.planes[twin], plane))))
       ++twin;
     first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
     if (twin < p) continue;
     const std::vector<std::uint32_t> words =
         operands == kGroups  ? group_fragments(mask_, weights_)
         : operands == kTiles ? tile_fragments(mask_, weights_)
-        : operands == kPairs ? pair_fragments(plane, phases_[p], mask_, weights_)
-                             : tensor_fragments(plane, phases_[p], mask_, weights_);
+        : operands != kPairs ? tensor_fragments(plane, phases_[p], mask_, weights_)
+        : arguments_.quads   ? quad_fragments(mask_, weights_)
+                             : pair_fragments(plane, phases_[p], mask_, weights_);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
   }
 }
@@ -374,7 +377,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  arguments.pairs = mapping_ == TensorMapping::kPairs && on_sixteen(arguments);
+  arguments.pairs = (mapping_ == TensorMapping::kPairs || arguments.quads) && on_sixteen(arguments);
   const bool in_groups = mapping_ == TensorMapping::kGroups && on_sixteen(arguments);
   const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || on_sixteen(arguments));
   const Operands operands = arguments.pairs ? kPairs

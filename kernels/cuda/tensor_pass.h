@@ -30,8 +30,8 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
-  /// Fragments for columns (tensor.cu), pairs (tensor_pairs.cu), tiles (tensor_tile.cu) or groups
-  /// (tensor_groups.cu).
+  /// Fragments for columns (tensor.cu), pairs or quads (tensor_pairs.cu), tiles
+  /// (tensor_tile.cu) or groups (tensor_groups.cu).
   enum Operands { kColumns, kPairs, kTiles, kGroups, kOperands };
 
   Status prepare_mapping(const DeviceCapabilities& device);

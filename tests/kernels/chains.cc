@@ -73,7 +73,8 @@ std::vector<Step> chain_steps() {
   for (const TestMaskPtr& mask : {small, large})
     for (int m = 0; m < kTensorMappingCount; ++m) {
       const auto mapping = static_cast<TensorMapping>(m);
-      if (mapping == TensorMapping::kPairs && mask == large) continue;
+      if ((mapping == TensorMapping::kPairs || mapping == TensorMapping::kQuads) && mask == large)
+        continue;
       steps.push_back({std::string("tensor ") + tensor_mapping_name(mapping) + " " + mask->name,
                        KernelKind::kTensor, mapping, mask, how});
     }

@@ -282,5 +282,58 @@ INSTANTIATE_TEST_SUITE_P(Layouts, TensorFragments,
                                            Layout{"yuy2", {{0, 2}, {1, 4}, {3, 4}}}),
                          [](const auto& row) { return std::string(row.param.name); });
 
+TEST(QuadFragments, MultiplyToTheConvolution) {
+  std::mt19937 random(8);
+  for (const int width : {1, 4, 5, 8, 9})
+    for (const int anchor : {width / 2, std::max(0, width - 5), std::min(4, width - 1)})
+      for (const int height : {1, 4, 7, 9})
+        for (const int digits : {1, 2}) {
+          Mask mask;
+          mask.width = width;
+          mask.height = height;
+          mask.anchor_x = anchor;
+          DigitWeights weights;
+          weights.digits = digits;
+          const int most = digits == 1 ? 127 : 32639;
+          for (int i = 0; i < width * height; ++i)
+            weights.values.push_back(
+                std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const std::vector<std::uint32_t> words = quad_fragments(mask, weights);
+          ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * 2 * kQuadWords));
+          // Three groups of rows, which four output rows see from sample kQuadReach on.
+          std::uint8_t rows[12][4 * kQuadWords];
+          for (auto& row : rows)
+            for (std::uint8_t& sample : row)
+              sample = static_cast<std::uint8_t>(random());
+          for (int m = 0; m < 16; ++m) {
+            const int dy = m % 4, dx = 2 * (m / 4 % 2) + m / 8;
+            std::int64_t wanted = 0;
+            for (int y = 0; y < height; ++y)
+              for (int x = 0; x < width; ++x)
+                wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
+                          rows[dy + y][kQuadReach + dx + x - anchor];
+            // The first two groups whole and the second half of the last two, and the other way
+            // round: both see all three.
+            for (const bool first_whole : {true, false}) {
+              std::int64_t sum = 0;
+              for (int digit = 0; digit < digits; ++digit) {
+                sum *= 256;
+                for (int w = 0; w < kQuadWords; ++w)
+                  for (int g = 0; g < 2; ++g)
+                    for (int k = 0; k < 32; ++k) {
+                      if (first_whole ? g == 1 && k < 16 : g == 0 && k >= 16) continue;
+                      const std::uint32_t* fragment =
+                          words.data() + 128 * ((digit * kQuadWords + w) * 2 + g);
+                      sum += std::int64_t{element_a(fragment, m, k)} *
+                             rows[4 * (g + k / 16) + k / 4 % 4][4 * w + k % 4];
+                    }
+              }
+              ASSERT_EQ(sum, wanted)
+                  << width << "x" << height << " " << anchor << " " << digits << " output " << m;
+            }
+          }
+        }
+}
+
 }  // namespace
 }  // namespace convolve

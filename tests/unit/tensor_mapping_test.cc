@@ -48,6 +48,9 @@ TEST(TensorMapping, WhatServesWhat) {
   EXPECT_TRUE(serves(TensorMapping::kStay, 255, true));
   EXPECT_TRUE(serves(TensorMapping::kPairs, 7, true));
   EXPECT_FALSE(serves(TensorMapping::kPairs, 9, true));
+  EXPECT_TRUE(serves(TensorMapping::kQuads, 3, true));
+  EXPECT_TRUE(serves(TensorMapping::kQuads, 9, false));
+  EXPECT_FALSE(serves(TensorMapping::kQuads, 11, true));
   EXPECT_TRUE(serves(TensorMapping::kTiles, 3, false));
   EXPECT_TRUE(serves(TensorMapping::kGroups, 3, true));
   EXPECT_FALSE(serves(TensorMapping::kGroups, 3, false));
@@ -77,6 +80,7 @@ TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
 TEST(TensorMapping, Products) {
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(5), 1), 3);
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(7), 2), 8);
+  EXPECT_EQ(tensor_products(TensorMapping::kQuads, plane_of(1), square(9), 2), 12);
   EXPECT_EQ(tensor_products(TensorMapping::kMarch, plane_of(1), square(9), 1), 9);
   EXPECT_EQ(tensor_products(TensorMapping::kStay, plane_of(1), square(31), 1), 62);
   EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(4), square(31), 1), 38);
@@ -117,6 +121,26 @@ TEST(TensorMapping, PairsPartTwoComponents) {
   EXPECT_EQ(window(2, 7).steps, window(1, 7).steps);
   EXPECT_EQ(window(2, 9).steps, 0);
   EXPECT_EQ(window(3, 5).steps, 0);
+}
+
+// Quads see four samples to either side, in nine rows, of one component or of two in turn.
+TEST(TensorMapping, QuadsServeMasksUpToNineByNine) {
+  const auto parts = [](int components, int width, int height, int anchor) {
+    Mask mask;
+    mask.width = width;
+    mask.height = height;
+    mask.anchor_x = anchor;
+    return quad_parts(byte_phases(plane_of(components)).value(), mask);
+  };
+  EXPECT_EQ(parts(1, 9, 9, 4), 1);
+  EXPECT_EQ(parts(2, 9, 9, 4), 2);
+  EXPECT_EQ(parts(3, 9, 9, 4), 0);
+  EXPECT_EQ(parts(1, 9, 9, 3), 0) << "five samples to the right";
+  EXPECT_EQ(parts(1, 9, 9, 5), 0) << "five samples to the left";
+  EXPECT_EQ(parts(1, 5, 1, 0), 1);
+  EXPECT_EQ(parts(1, 5, 1, 4), 1);
+  EXPECT_EQ(parts(1, 6, 1, 0), 0);
+  EXPECT_EQ(parts(1, 1, 10, 0), 0);
 }
 
 }  // namespace
