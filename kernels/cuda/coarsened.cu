@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads, resident_blocks<A, Way>())
   };
   const int most_rows = Way::kSegments ? (mask.height + segments - 1) / segments : mask.height;
   if (blockIdx.z == 0 && static_cast<int>(blockIdx.y) < early_rows)
-    prefetch_tile(group, box_of(0, most_rows));
+    prefetch_tile<kThreads>(group, box_of(0, most_rows));
   await_previous_launch();
 
   if (!channel.filtered) {

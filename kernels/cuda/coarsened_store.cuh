@@ -7,6 +7,12 @@
 namespace convolve {
 namespace {
 
+/// The low bytes of four codes as a word.
+__device__ inline unsigned word_of(const int (&code)[4]) {
+  return __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
+                     0x5410);
+}
+
 /// Four adjacent samples in the form that they are stored in.
 template <class Stored>
 union FourSamples {
@@ -17,9 +23,7 @@ union FourSamples {
   /// Of each code the low bits count, as many as Stored has.
   __device__ void encode(const int (&code)[4], const SampleLayout& layout) {
     if constexpr (kWords == 1) {
-      word[0] = __byte_perm(__byte_perm(code[0], code[1], 0x0040),
-                            __byte_perm(code[2], code[3], 0x0040), 0x5410)
-                << layout.shift;
+      word[0] = word_of(code) << layout.shift;
     } else {
       const unsigned order = layout.swap ? 0x2301 : 0x3210;
       for (int i = 0; i < 2; ++i)
@@ -162,7 +166,6 @@ __device__ inline int byte_of(float v) {
 __device__ inline void store_words(const GroupArguments& group, const ChannelArguments& channel,
                                    int x, int y, const float (&sum)[kRows][kColumns]) {
   const EpilogueOf<float> epilogue = channel.epilogue.narrow;
-  const SampleLayout layout = channel.layout;
   std::uint8_t* to = group.dst + sample_offset(group, channel, group.dst_pitch, x, y);
 #pragma unroll
   for (int t = 0; t < kRows; ++t, to += group.dst_pitch) {
@@ -173,9 +176,7 @@ __device__ inline void store_words(const GroupArguments& group, const ChannelArg
 #pragma unroll
       for (int i = 0; i < kFour; ++i)
         codes[i] = byte_of(epilogue.base + epilogue.scale * sum[t][h * kFour + i]);
-      FourSamples<std::uint8_t> four;
-      four.encode(codes, layout);
-      four.store(to + h * kNextFour);
+      *reinterpret_cast<unsigned*>(to + h * kNextFour) = word_of(codes);
     }
   }
 }

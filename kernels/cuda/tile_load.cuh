@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/kernel.cuh"
+#include "kernels/cuda/overlap.cuh"
 
 namespace convolve {
 namespace {
@@ -34,22 +35,24 @@ struct TileBox {
 };
 
 /// Asks the L2 cache for the rows of a tile, which a launch before this one may still write: the
-/// cache is the same for both.
+/// cache is the same for both. Each of kThreads threads asks for single sectors: rows as a whole
+/// take an instruction that a warp's threads execute one after the other.
+template <int kThreads>
 __device__ inline void prefetch_tile(const GroupArguments& group, const TileBox& box) {
-#if __CUDA_ARCH__ >= 900
-  const int r = threadIdx.y * 32 + threadIdx.x;
-  if (r >= box.rows || !box.inside(group)) return;
+  constexpr int kAcross = 8;
+  const int thread = threadIdx.y * 32 + threadIdx.x;
   const int first = max(box.x0, 0), end = min(box.x0 + box.columns, group.width);
-  if (first >= end) return;
-  const std::uintptr_t row =
-      reinterpret_cast<std::uintptr_t>(group.src) + (box.y0 + r) * group.src_pitch;
-  // Whole 16 bytes; those around the outermost samples are in memory with them.
-  const std::uintptr_t from =
-      (row + static_cast<unsigned>(first * group.step)) & ~std::uintptr_t{15};
-  const unsigned bytes =
-      static_cast<unsigned>(row + static_cast<unsigned>(end * group.step) - from + 15) & ~15u;
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes));
-#endif
+  if (first >= end || !box.inside(group)) return;
+  const unsigned first_sector = static_cast<unsigned>(first * group.step) / kSectorBytes;
+  const unsigned end_byte = static_cast<unsigned>(end * group.step);
+#pragma unroll 1
+  for (int r = thread / kAcross; r < box.rows; r += kThreads / kAcross) {
+    const std::uint8_t* const row = group.src + (box.y0 + r) * group.src_pitch;
+#pragma unroll 1
+    for (unsigned byte = (first_sector + thread % kAcross) * kSectorBytes; byte < end_byte;
+         byte += kAcross * kSectorBytes)
+      fetch_ahead(row + byte);
+  }
 }
 
 /// What goes as words of every row of the tile. No word reaches out of the picture's rows.
@@ -122,6 +125,15 @@ class QuadDecoder {
   Cell bias_;
 };
 
+/// `from` and `rows` rows of `pitch` bytes. In assembly, as the compiler makes a chain of additions
+/// of what is one instruction, and loads wait for each other.
+__device__ __forceinline__ const std::uint8_t* rows_below(const std::uint8_t* from, unsigned rows,
+                                                          unsigned pitch) {
+  const std::uint8_t* to;
+  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(to) : "r"(rows), "r"(pitch), "l"(from));
+  return to;
+}
+
 /// Loads tiles by blocks of 32 x kLines threads, kBatch quads of a thread at once. The tile's
 /// memory has at least kTileRows rows of at least 32 quads, and whole kLines of them.
 template <int kLines, int kTileRows, int kBatch, class Cell, class Stored>
@@ -149,7 +161,7 @@ class TileLoader {
     const bool zero = group.border == Border::kZero;
     first_row_ = zero ? max(0, -box.y0) : 0;
     end_row_ = zero ? min(box.rows, group.height - box.y0) : box.rows;
-    inside_ = box.inside(group);
+    inside_ = box.inside(group) && box.rows >= kTileRows;
   }
 
   /// Fills the tile. A barrier must follow before it is read.
@@ -233,16 +245,18 @@ class TileLoader {
     Cell* to = first + line * box_.pitch + 4 * threadIdx.x;
     int r = 0;
     if constexpr (Inside && kBatch > 1) {
-      // Rows up to the next whole kLines have memory, so no thread asks whether its own exists.
+      const std::uint8_t* const own = row_at(line) + byte;
+      const auto exists = [&](int n) { return n < kSureBatch || n * kLines < rows; };
       Quad<Stored> quad[kBatch];
 #pragma unroll
       for (int n = 0; n < kBatch; ++n)
-        if (n < kSureBatch || n * kLines < rows)
+        if (n < kSureBatch)
+          quad[n].load(rows_below(own, static_cast<unsigned>(n * kLines), pitch));
+        else if (exists(n))
           quad[n].load(row_at(min(line + n * kLines, rows - 1)) + byte);
 #pragma unroll
       for (int n = 0; n < kBatch; ++n)
-        if (n < kSureBatch || n * kLines < rows)
-          decoder.store(quad[n], to + n * kLines * box_.pitch);
+        if (exists(n)) decoder.store(quad[n], to + n * kLines * box_.pitch);
       r = kBatch * kLines;
     }
     constexpr int kFew = kBatch < 4 ? kBatch : 4;
@@ -315,7 +329,7 @@ class TileLoader {
   const std::uint8_t** rows_;
   QuadSpan span_;
   int first_row_, end_row_;  ///< Rows with a signal.
-  bool inside_;              ///< All rows lie in the picture.
+  bool inside_;              ///< All rows lie in the picture, and are kTileRows at least.
 };
 
 }  // namespace
