@@ -129,8 +129,8 @@ struct Wide {
 };
 
 /// All other masks, Taps weights at a time: wider sums, rows for several tiles of a narrow mask, or
-/// no place in constant memory. If Padded, weights of zero fill rows to whole Taps; else what is
-/// left comes one by one.
+/// no place in constant memory. If Padded, weights of zero fill rows to whole Taps; else the one to
+/// three that are left come together.
 template <int Taps, bool Padded>
 struct AnyMask {
   static constexpr bool kStaged = true;
@@ -149,12 +149,12 @@ struct AnyMask {
     for (int r = 0; r < rows + kRows - 1; ++r, cells += cell_pitch) {
       const auto add_taps = [&](int k, auto taps) {
         constexpr int kTaps = decltype(taps)::value;
-        constexpr bool kAligned = Padded && kTaps % 4 == 0;
+        constexpr bool kAligned = Taps % 4 == 0;
         const auto sees = [&](int t) { return t <= r && r - t < rows; };
         typename A::Weight weight[kRows][kTaps];
 #pragma unroll
         for (int t = 0; t < kRows; ++t)
-          if (sees(t)) read_row<kAligned>(weights + (r - t) * columns + k, weight[t]);
+          if (sees(t)) read_row<Padded>(weights + (r - t) * columns + k, weight[t]);
         add_row<kTaps, kAligned, A>(sum, cells + k, sees, [&](int t) { return weight[t]; });
       };
       int k = 0;
@@ -162,9 +162,14 @@ struct AnyMask {
       for (; k + Taps <= columns; k += Taps)
         add_taps(k, std::integral_constant<int, Taps>{});
       if constexpr (!Padded && Taps > 1) {
-#pragma unroll 1
-        for (; k < columns; ++k)
+        static_assert(Taps == 4);
+        const int left = columns - k;
+        if (left == 1)
           add_taps(k, std::integral_constant<int, 1>{});
+        else if (left == 2)
+          add_taps(k, std::integral_constant<int, 2>{});
+        else if (left == 3)
+          add_taps(k, std::integral_constant<int, 3>{});
       }
     }
   }
