@@ -114,14 +114,14 @@ __device__ __forceinline__ void sum_rows(const LaunchArguments& a, const std::ui
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        int rows[2][2][4];
+        int rows[2][4];
 #pragma unroll
         for (int i = 0; i < 2; ++i)
 #pragma unroll
-          for (int digit = 0; digit < 2; ++digit)
-#pragma unroll
-            for (int k = 0; k < 4; ++k)
-              rows[i][digit][k] = sum[strip][half][2 * part + i][digit][k];
+          for (int k = 0; k < 4; ++k) {
+            const auto& digits = sum[strip][half][2 * part + i];
+            rows[i][k] = digits[0][k] * 256 + digits[1][k];
+          }
         pack_sums(s, rows, half, part, bytes);
       }
 #pragma unroll
@@ -140,7 +140,6 @@ __global__ void __launch_bounds__(kSeparableThreads, 2)
   const ChannelArguments& channel = a.group.channel[blockIdx.z];
   if (!channel.filtered) return;
   admit_next_launch();
-  await_previous_launch();
   const RowShape shape = row_shape(s);
   const int down = divide_up(a.group.height + a.mask.height - 1, 32);
   const int tasks = down * divide_up(a.group.width, kSpan * kWarps);
@@ -148,6 +147,11 @@ __global__ void __launch_bounds__(kSeparableThreads, 2)
     return static_cast<int>(static_cast<std::int64_t>(tasks) * block / gridDim.x);
   };
   const int first = share(blockIdx.x), end = share(blockIdx.x + 1);
+  // Of the first two tasks.
+  if (blockIdx.z == 0)
+    fetch_pixels_ahead(a.group, first / down * kSpan * kWarps,
+                       max(32 * (first % down) - a.mask.anchor_y, 0), kSpan * kWarps, 64);
+  await_previous_launch();
   const auto stage_of = [&](int task) {
     return memory + (task - first) % s.stages * shape.stage_bytes();
   };

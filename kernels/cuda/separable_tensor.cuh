@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/core/round.h"
+#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/stages.cuh"
 #include "kernels/cuda/tensor_mma.cuh"
 #include "kernels/cuda/tensor_store.cuh"
@@ -48,14 +49,13 @@ __device__ __forceinline__ const uint4* fragment_at(const uint4* first, int chun
 }
 
 /// The 16 bits of a row's sum, in the upper half.
-__device__ __forceinline__ unsigned row_value(const SeparableArguments& s, int high, int low) {
-  return static_cast<unsigned>(high) * (s.multiplier * 256u) +
-         (static_cast<unsigned>(low) * s.multiplier + s.row_start);
+__device__ __forceinline__ unsigned row_value(const SeparableArguments& s, int sum) {
+  return static_cast<unsigned>(sum) * s.multiplier + s.row_start;
 }
 
-/// Row sums of 16 rows and, of 32 columns, those with number `half`: sum[group of 8 rows][digit].
-/// Their bytes are word `part` of operands 2 half and 2 half + 1.
-__device__ __forceinline__ void pack_sums(const SeparableArguments& s, const int (&sum)[2][2][4],
+/// Row sums of 16 rows and, of 32 columns, those with number `half`: sum[group of 8 rows]. Their
+/// bytes are word `part` of operands 2 half and 2 half + 1.
+__device__ __forceinline__ void pack_sums(const SeparableArguments& s, const int (&sum)[2][4],
                                           int half, int part, SumBytes (&bytes)[kGroups]) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -64,8 +64,7 @@ __device__ __forceinline__ void pack_sums(const SeparableArguments& s, const int
     for (int rows = 0; rows < 2; ++rows)
       // Bytes 2 of both, then bytes 3.
       pair[rows] =
-          __byte_perm(row_value(s, sum[rows][0][2 * i], sum[rows][1][2 * i]),
-                      row_value(s, sum[rows][0][2 * i + 1], sum[rows][1][2 * i + 1]), 0x7362);
+          __byte_perm(row_value(s, sum[rows][2 * i]), row_value(s, sum[rows][2 * i + 1]), 0x7362);
     SumBytes& to = bytes[2 * half + i];
     (part == 0 ? to.low.x : to.low.y) = __byte_perm(pair[0], pair[1], 0x5410);
     (part == 0 ? to.high.x : to.high.y) = __byte_perm(pair[0], pair[1], 0x7632);
@@ -230,11 +229,13 @@ class RowFiller {
 #pragma unroll 1
     for (int c = begin_ + thread() % kAcross; c < end_; c += kAcross) {
       std::uint8_t* const to = memory + first * tile_.pitch + kChunk * c;
-      const std::uint8_t* const from = pixels_ + (x_ + kChunk * c) * group_->step;
+      const std::uint8_t* from = pixels_ + (x_ + kChunk * c) * group_->step;
       if (!clipped && group_->step == 1) {
+        from += (y + first) * group_->src_pitch;
+        const std::int64_t down = kDown * group_->src_pitch;
 #pragma unroll
-        for (int r = 0; r < 32; r += kDown)
-          copy_async<false>(to + r * tile_.pitch, from + (y + first + r) * group_->src_pitch);
+        for (int r = 0; r < 32; r += kDown, from += down)
+          copy_async<false>(to + r * tile_.pitch, from);
       } else {
 #pragma unroll 1
         for (int r = 0; r < 32; r += kDown)
@@ -330,6 +331,24 @@ class RowFiller {
   int x_, begin_, end_, ghosts_;
   bool local_ = true;  ///< All ghosts repeat what the tile has.
 };
+
+/// Has the L2 cache fetch width x height pixels from (x, y) on, or what of them lies in the
+/// picture.
+__device__ __forceinline__ void fetch_pixels_ahead(const GroupArguments& group, int x, int y,
+                                                   int width, int height) {
+  constexpr int kAcross = 4, kDown = kSeparableThreads / kAcross;
+  const int thread = static_cast<int>(threadIdx.x + 32 * threadIdx.y);
+  const int end_byte = min(x + width, group.width) * group.step;
+  const int end_row = min(y + height, group.height);
+#pragma unroll 1
+  for (int row = y + thread / kAcross; row < end_row; row += kDown) {
+    const std::uint8_t* const from = group.src + row * group.src_pitch;
+#pragma unroll 1
+    for (int byte = x * group.step + kSectorBytes * (thread % kAcross); byte < end_byte;
+         byte += kSectorBytes * kAcross)
+      fetch_ahead(from + byte);
+  }
+}
 
 /// What a component that is not filtered gets.
 __device__ __forceinline__ void copy_component(const GroupArguments& group,

@@ -301,7 +301,7 @@ CUDA = [
           "const bool black = clipped && source(r) == kNoSignal;", "const bool black = false;",
           cuda=True),
     Fault("cuda-separable-ghosts-forgotten", "kernels/cuda/separable_fused.cu",
-          "    filler.finish(memory + step % kStages * stage_bytes);\n", "", cuda=True),
+          "      filler.finish(stage);\n", "", cuda=True),
     Fault("cuda-launches-do-not-wait", "kernels/cuda/overlap.cuh",
           '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
     Fault("cuda-strip-whole-chunk-lost", "kernels/cuda/box_strip.cu",
