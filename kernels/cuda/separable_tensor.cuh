@@ -160,16 +160,6 @@ class SumOutput {
   float scale_, base_;
 };
 
-/// Sixteen samples of one of kStep interleaved components.
-template <int kStep>
-__device__ __forceinline__ void take_component(std::uint8_t* to, const std::uint8_t* pixels,
-                                               int component) {
-  Chunk<kStep> chunk;
-  chunk.template load<false>(pixels);
-  *reinterpret_cast<uint4*>(to) = make_uint4(chunk.plane(component, 0), chunk.plane(component, 1),
-                                             chunk.plane(component, 2), chunk.plane(component, 3));
-}
-
 /// 32 rows of one component in shared memory: `chunks` of 16 samples each, `pitch` bytes apart.
 struct RowTile {
   int chunks;
@@ -223,7 +213,6 @@ class RowFiller {
   /// Rows y and the 31 below it; wait_for_copies() or its like, a barrier and finish() are to
   /// follow.
   __device__ __forceinline__ void fill(int y, std::uint8_t* memory) const {
-    constexpr int kAcross = 16, kDown = kSeparableThreads / kAcross;
     const bool clipped = y < 0 || y + 32 > group_->height;
     const int first = thread() / kAcross;
 #pragma unroll 1
@@ -236,10 +225,16 @@ class RowFiller {
 #pragma unroll
         for (int r = 0; r < 32; r += kDown, from += down)
           copy_async<false>(to + r * tile_.pitch, from);
-      } else {
+      } else if (group_->step == 1) {
 #pragma unroll 1
         for (int r = 0; r < 32; r += kDown)
-          fill_chunk(to + r * tile_.pitch, from, row_at(y + first + r));
+          copy_chunk(to + r * tile_.pitch, from, row_at(y + first + r));
+      } else if (group_->step == 2) {
+        take_component<2>(to, from, y + first);
+      } else if (group_->step == 3) {
+        take_component<3>(to, from, y + first);
+      } else {
+        take_component<4>(to, from, y + first);
       }
     }
     if (ghosts_ > 0 && !local_) fill_ghosts(y, memory);
@@ -248,11 +243,11 @@ class RowFiller {
   /// Brings the ghosts that repeat what the tile has. Ends in a barrier if there are some.
   __device__ __forceinline__ void finish(std::uint8_t* memory) const {
     if (ghosts_ == 0 || !local_) return;
-    constexpr int kAcross = 4, kDown = kSeparableThreads / kAcross;
-    std::uint8_t* const row = memory + thread() / kAcross * tile_.pitch;
-    static_assert(kDown == 32, "a thread has one row");
+    constexpr int kOfRow = 4;  // Threads.
+    std::uint8_t* const row = memory + thread() / kOfRow * tile_.pitch;
+    static_assert(kSeparableThreads == 32 * kOfRow, "a thread has one row");
 #pragma unroll 1
-    for (int i = 4 * (thread() % kAcross); i < ghosts_; i += 4 * kAcross) {
+    for (int i = 4 * (thread() % kOfRow); i < ghosts_; i += 4 * kOfRow) {
       unsigned word = 0;
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
@@ -269,6 +264,9 @@ class RowFiller {
  private:
   static constexpr int kNobody = 0xFFFF;
 
+  /// Threads of a row of chunks, and rows that a block brings at once.
+  static constexpr int kAcross = 16, kDown = kSeparableThreads / kAcross;
+
   __device__ static int thread() {
     return static_cast<int>(threadIdx.x + 32 * threadIdx.y);
   }
@@ -283,32 +281,47 @@ class RowFiller {
     return 0x01010101u * static_cast<unsigned>(channel_->black);
   }
 
-  __device__ __forceinline__ void fill_chunk(std::uint8_t* to, const std::uint8_t* from,
+  __device__ __forceinline__ void copy_chunk(std::uint8_t* to, const std::uint8_t* from,
                                              int row) const {
-    if (row == kNoSignal) {
+    if (row == kNoSignal)
       *reinterpret_cast<uint4*>(to) = make_uint4(black(), black(), black(), black());
-      return;
-    }
-    from += row * group_->src_pitch;
-    if (group_->step == 1)
-      copy_async<false>(to, from);
-    else if (group_->step == 2)
-      take_component<2>(to, from, channel_->offset);
-    else if (group_->step == 3)
-      take_component<3>(to, from, channel_->offset);
     else
-      take_component<4>(to, from, channel_->offset);
+      copy_async<false>(to, from + row * group_->src_pitch);
+  }
+
+  /// Chunks of one of kStep interleaved components in rows y, y + kDown ..; some rows at a time, so
+  /// that their loads are in flight together.
+  template <int kStep>
+  __device__ __forceinline__ void take_component(std::uint8_t* to, const std::uint8_t* from,
+                                                 int y) const {
+    constexpr int kBatch = kStep == 2 ? 4 : 2;
+#pragma unroll 1
+    for (int r = 0; r < 32; r += kBatch * kDown) {
+      Chunk<kStep> chunk[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i)
+        chunk[i].template load<false>(from + max(row_at(y + r + i * kDown), 0) * group_->src_pitch);
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i) {
+        uint4 words = make_uint4(black(), black(), black(), black());
+        if (row_at(y + r + i * kDown) != kNoSignal)
+          words =
+              make_uint4(chunk[i].plane(channel_->offset, 0), chunk[i].plane(channel_->offset, 1),
+                         chunk[i].plane(channel_->offset, 2), chunk[i].plane(channel_->offset, 3));
+        *reinterpret_cast<uint4*>(to + (r + i * kDown) * tile_.pitch) = words;
+      }
+    }
   }
 
   __device__ __forceinline__ void fill_ghosts(int y, std::uint8_t* memory) const {
-    constexpr int kAcross = 8, kDown = kSeparableThreads / kAcross;
+    constexpr int kOfRow = 8;  // Threads.
     const std::uint8_t* const component = group_->src + channel_->offset;
 #pragma unroll 1
-    for (int r = thread() / kAcross; r < 32; r += kDown) {
+    for (int r = thread() / kOfRow; r < 32; r += kSeparableThreads / kOfRow) {
       const int row = row_at(y + r);
       const std::uint8_t* const from = component + max(row, 0) * group_->src_pitch;
 #pragma unroll 2
-      for (int i = 4 * (thread() % kAcross); i < ghosts_; i += 4 * kAcross) {
+      for (int i = 4 * (thread() % kOfRow); i < ghosts_; i += 4 * kOfRow) {
         unsigned word = 0;
 #pragma unroll
         for (int b = 0; b < 4; ++b) {
@@ -350,14 +363,25 @@ __device__ __forceinline__ void fetch_pixels_ahead(const GroupArguments& group, 
   }
 }
 
-/// What a component that is not filtered gets.
+/// What a component that is not filtered gets: a thread has many samples on their way at once.
 __device__ __forceinline__ void copy_component(const GroupArguments& group,
                                                const ChannelArguments& channel, int x0, int y0,
                                                int width, int height) {
-  for (int y = y0 + static_cast<int>(threadIdx.y); y < min(y0 + height, group.height);
-       y += static_cast<int>(blockDim.y))
-    for (int x = x0 + static_cast<int>(threadIdx.x); x < min(x0 + width, group.width); x += 32)
-      copy_sample<std::uint8_t>(group, channel, x, y);
+  constexpr int kBatch = 16;
+  const int end_x = min(x0 + width, group.width), end_y = min(y0 + height, group.height);
+  const int down = static_cast<int>(blockDim.y);
+#pragma unroll 1
+  for (int x = x0 + static_cast<int>(threadIdx.x); x < end_x; x += 32)
+#pragma unroll 1
+    for (int y = y0 + static_cast<int>(threadIdx.y); y < end_y; y += kBatch * down) {
+      std::uint8_t code[kBatch];
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i)
+        code[i] = load_stored<std::uint8_t>(group, channel, x, min(y + i * down, end_y - 1));
+#pragma unroll
+      for (int i = 0; i < kBatch; ++i)
+        if (y + i * down < end_y) store_stored(group, channel, x, y + i * down, code[i]);
+    }
 }
 
 }  // namespace
