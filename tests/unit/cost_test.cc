@@ -200,7 +200,7 @@ TEST(Cost, TableOfOrders) {
   EXPECT_EQ(order_of(p010(3840, 2160), "box:5"), "tensor coarsened separable box");
   EXPECT_EQ(order_of(p010(3840, 2160), "box:15"), "tensor separable box coarsened");
   EXPECT_EQ(order_of(p010(3840, 2160), "laplacian"), "tensor coarsened");
-  EXPECT_EQ(order_of(grey8(3840, 2160), "box:41"), "box separable tensor coarsened");
+  EXPECT_EQ(order_of(grey8(3840, 2160), "box:41"), "separable box tensor coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:101"), "box separable tensor coarsened");
   EXPECT_EQ(order_of(rgba(3840, 2160), "box:63"), "separable tensor box coarsened");
   // Dividing sums of 16-bit samples exactly costs more than products save.

@@ -55,7 +55,8 @@ TEST(Planner, TableOfChoices) {
       {"box:5", "cuda tensor 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda tensor tile 128x64 2 digits int32 real global-memory (13x13, on tensor cores)",
+       "cuda separable fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps instead of "
+       "169, on tensor cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13", "cuda tensor 1 digit int32 rational global-memory (13x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
@@ -73,10 +74,10 @@ TEST(Planner, TableOfChoices) {
        "32761)"},
       {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
-      {"box:41",
-       "cuda box 2 digits int32 rational parameter (41x41, equal weights: running sums, on tensor "
+      {"box:71",
+       "cuda box 2 digits int32 rational parameter (71x71, equal weights: running sums, on tensor "
        "cores)",
-       "cpu box int32 rational host-memory (41x41, equal weights: running sums)"},
+       "cpu box int32 rational host-memory (71x71, equal weights: running sums)"},
       {"box:25",
        "cuda separable fused 1 digit int32 rational global-memory (25x25, rank 1: 50 taps instead "
        "of 625, on tensor cores)",
