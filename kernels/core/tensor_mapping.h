@@ -63,8 +63,8 @@ struct PairWindow {
   int steps =
       0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
   int shift = 0;  ///< 0 or 1.
-  /// 2: two components lie in turn and are parted first, as their bytes would span too much; then
-  /// bytes, above, are samples of one.
+  /// Above 1: the components, as many as a pixel has bytes, are parted first, as their bytes would
+  /// span too much; then bytes, above, are samples of one. Of four, one is copied.
   int parts = 1;
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
@@ -76,9 +76,9 @@ inline constexpr int kQuadReach = 4;
 /// Words of four bytes that a quad of outputs sees in a row.
 inline constexpr int kQuadWords = 3;
 
-/// Components that quads find in bytes with these phases: one, or two that lie in turn and are
+/// Components that quads find in bytes with these phases: one, or as many as lie in turn and are
 /// parted first; 0 if they do not serve it, or the mask.
-int quad_parts(const BytePhases& phases, const Mask& mask);
+int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
 /// What the mappings ask of a device.
 struct TensorDevice {

@@ -20,13 +20,15 @@
 //
 // Two components that lie in turn (the chroma of NV12) reach twice as many bytes. Where a window
 // does not hold that, a lane parts them as they come: 16 samples of each make the windows of four
-// products, and their codes take turns again.
+// products, and their codes take turns again. Pixels of three and four bytes have kernels of their
+// own (tensor_pixels.cu).
 #include <algorithm>
 #include <type_traits>
 
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_interleave.cuh"
 #include "kernels/cuda/tensor_pair_rows.cuh"
+#include "kernels/cuda/tensor_pixels.h"
 #include "kernels/cuda/tensor_quad.cuh"
 
 namespace convolve {
@@ -251,8 +253,6 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     filter(std::integral_constant<int, kMostParts>{});
 }
 
-using PairsKernel = void (*)(TensorArguments);
-
 template <int kSteps, int kShift, int kMostParts>
 PairsKernel select_codes(Codes codes) {
   switch (codes) {
@@ -296,6 +296,7 @@ PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
   int parts = 1;
   for (int p = 0; p < a.plane_count; ++p)
     parts = std::max(parts, a.plane[p].parts);
+  if (parts > 2) return select_tensor_pixels(a, codes);
   return parts == 1 ? select_window<1>(a, codes) : select_window<2>(a, codes);
 }
 

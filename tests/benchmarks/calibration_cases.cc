@@ -41,6 +41,7 @@ const SpecialCase kSpecialCases[] = {
     {"disk:2", KernelKind::kTensor, "NV12", TensorMapping::kStay},
     {"disk:9", KernelKind::kTensor, "NV12", TensorMapping::kStay},
     {"disk:2", KernelKind::kTensor, "RGBA", TensorMapping::kStay},
+    {"disk:2", KernelKind::kTensor, "RGBA", TensorMapping::kMarch},
     {"disk:9", KernelKind::kTensor, "RGBA", TensorMapping::kStay},
     // Sums that no float or int32 holds.
     {"gaussian:2", KernelKind::kSeparable, "GRAY16"},

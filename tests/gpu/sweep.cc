@@ -63,6 +63,7 @@ std::vector<FormMask> form_masks() {
           {"13x13", asymmetric(13, 13, 64), "tensor"},
           {"31x31", asymmetric(31, 31, 128), "tensor"},
           {"box:71,3", "box:71,3", "separable"},
+          {"gaussian:0.6", "gaussian:0.6", "tensor", true},
           {"gaussian:2", "gaussian:2", "tensor", true},
           {"gaussian:2", "gaussian:2", "separable", true},
           {"gaussian:12", "gaussian:12", "separable", true}};
@@ -86,6 +87,8 @@ constexpr Form kForms[] = {{"cuda tensor 1 digit", GST_VIDEO_FORMAT_GRAY8},
                            {"cuda tensor 1 digit", GST_VIDEO_FORMAT_NV12},
                            {"cuda tensor 1 digit", GST_VIDEO_FORMAT_YUY2},
                            {"cuda tensor 1 digit", GST_VIDEO_FORMAT_RGBA},
+                           {"cuda tensor 1 digit", GST_VIDEO_FORMAT_BGR},
+                           {"cuda tensor 2 digits", GST_VIDEO_FORMAT_BGR},
                            {"cuda tensor 2 digits", GST_VIDEO_FORMAT_YUY2},
                            {"cuda tensor tile 256x32 1 digit", GST_VIDEO_FORMAT_I420},
                            {"cuda tensor tile 256x32 1 digit", GST_VIDEO_FORMAT_NV12},
@@ -118,6 +121,7 @@ constexpr GstVideoFormat kFormats[] = {
     GST_VIDEO_FORMAT_P012_BE,   GST_VIDEO_FORMAT_YUY2,      GST_VIDEO_FORMAT_UYVY,
     GST_VIDEO_FORMAT_Y210,      GST_VIDEO_FORMAT_Y412_BE,   GST_VIDEO_FORMAT_v308,
     GST_VIDEO_FORMAT_RGBA,      GST_VIDEO_FORMAT_xRGB,      GST_VIDEO_FORMAT_ABGR64_LE,
+    GST_VIDEO_FORMAT_BGR,
 };
 
 class Sweep {

@@ -107,34 +107,69 @@ TEST(TensorMapping, PairsServeWhatSpansEightBytes) {
   EXPECT_TRUE(served(4, 1, 0));
 }
 
-// Two components are parted where their bytes span too much, and only then.
-TEST(TensorMapping, PairsPartTwoComponents) {
+// Components are parted where their bytes span too much, and only then.
+TEST(TensorMapping, PairsPartComponents) {
   const auto window = [](int components, int side) {
     const PlaneFormat plane = plane_of(components);
     return pair_window(plane, byte_phases(plane).value(), square(side));
   };
-  EXPECT_EQ(window(2, 3).parts, 1);
-  EXPECT_EQ(window(2, 5).parts, 2);
-  EXPECT_EQ(window(2, 7).parts, 2);
-  EXPECT_EQ(window(2, 5).shift, window(1, 5).shift);
-  EXPECT_EQ(window(2, 7).shift, window(1, 7).shift);
-  EXPECT_EQ(window(2, 7).steps, window(1, 7).steps);
-  EXPECT_EQ(window(2, 9).steps, 0);
-  EXPECT_EQ(window(3, 5).steps, 0);
+  for (const int components : {2, 3}) {
+    EXPECT_EQ(window(components, 3).parts, 1);
+    for (const int side : {5, 7}) {
+      if (components == 3 && side == 7) continue;
+      EXPECT_EQ(window(components, side).parts, components);
+      EXPECT_EQ(window(components, side).shift, window(1, side).shift);
+      EXPECT_EQ(window(components, side).steps, window(1, side).steps);
+    }
+    EXPECT_EQ(window(components, 9).steps, 0);
+  }
+  EXPECT_EQ(window(3, 7).steps, 0) << "quads take it";
 }
 
-// Quads see four samples to either side, in nine rows, of one component or of two in turn.
+// Of four bytes of a pixel, that at either end is copied.
+TEST(TensorMapping, PairsPartPixelsThatCopyAByte) {
+  PlaneFormat plane = plane_of(4);
+  const auto parts = [&plane](int side) {
+    const PairWindow window = pair_window(plane, byte_phases(plane).value(), square(side));
+    return window.steps == 0 ? 0 : window.parts;
+  };
+  EXPECT_EQ(parts(1), 1);
+  EXPECT_EQ(parts(3), 0) << "nothing is copied";
+  for (const int copied : {0, 1, 2, 3}) {
+    plane = plane_of(4);
+    plane.components[copied].filtered = false;
+    for (const int side : {1, 3, 5})
+      EXPECT_EQ(parts(side), copied == 0 || copied == 3 ? 4 : 0) << copied;
+  }
+  plane.row_bytes += 4;
+  EXPECT_EQ(parts(3), 0) << "rows end with bytes of no pixel";
+}
+
+TEST(TensorMapping, PixelsComeWithNoOtherPlanes) {
+  for (const TensorMapping mapping : {TensorMapping::kPairs, TensorMapping::kQuads}) {
+    const auto serve = [mapping](std::initializer_list<PlaneFormat> planes) {
+      return tensor_mapping_serves(mapping, frame_of(planes), square(5), 1, {kShared, true});
+    };
+    EXPECT_TRUE(serve({plane_of(3)}));
+    EXPECT_TRUE(serve({plane_of(1), plane_of(2)}));
+    EXPECT_FALSE(serve({plane_of(1), plane_of(3)}));
+    EXPECT_FALSE(serve({plane_of(3), plane_of(2)}));
+  }
+}
+
+// Quads see four samples to either side, in nine rows, of one component or of those in turn.
 TEST(TensorMapping, QuadsServeMasksUpToNineByNine) {
   const auto parts = [](int components, int width, int height, int anchor) {
     Mask mask;
     mask.width = width;
     mask.height = height;
     mask.anchor_x = anchor;
-    return quad_parts(byte_phases(plane_of(components)).value(), mask);
+    PlaneFormat plane = plane_of(components);
+    if (components == 4) plane.components[3].filtered = false;
+    return quad_parts(plane, byte_phases(plane).value(), mask);
   };
-  EXPECT_EQ(parts(1, 9, 9, 4), 1);
-  EXPECT_EQ(parts(2, 9, 9, 4), 2);
-  EXPECT_EQ(parts(3, 9, 9, 4), 0);
+  for (const int components : {1, 2, 3, 4})
+    EXPECT_EQ(parts(components, 9, 9, 4), components);
   EXPECT_EQ(parts(1, 9, 9, 3), 0) << "five samples to the right";
   EXPECT_EQ(parts(1, 9, 9, 5), 0) << "five samples to the left";
   EXPECT_EQ(parts(1, 5, 1, 0), 1);
