@@ -214,6 +214,17 @@ double parted_bytes(const PlaneFormat& plane) {
   return bytes == 1 ? 0 : bytes * plane.sample_bytes;
 }
 
+/// Components of a pixel of three or four bytes that pairs or quads part, of which three are
+/// filtered; 1 where they part none, or two.
+int parted_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  if (!phases) return 1;
+  const int parts = plan.mapping == TensorMapping::kPairs ? pair_window(plane, *phases, mask).parts
+                    : plan.mapping == TensorMapping::kQuads ? quad_parts(plane, *phases, mask)
+                                                            : 1;
+  return parts > 2 ? parts : 1;
+}
+
 /// All planes at once. Blocks start plane by plane, so the tiles of one wait for those before it.
 LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask& mask) {
   constexpr int kRows = 8;  // Of a warp's tile.
@@ -233,12 +244,15 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     const double products = tensor_products(plan.mapping, plane, mask, plan.digits);
     const bool spread = plane.component_count > 1;
     const double bytes = tiled_samples(plane.row_bytes, plane.rows, kTensorTileBytes, kRows);
+    const int pixel = parted_pixel(plan, plane, mask);
+    // They go through shared memory, which takes its time in any picture.
+    if (pixel > 1) full[kCostLoneSpread] = 1;
     CostTerms last = full;
     last[kCostLoneTile] = 1;
     last[kCostLoneWork] = products;
-    last[kCostLoneSpread] = plan.mapping == TensorMapping::kTiles
-                                ? parted_bytes(plane)
-                                : edge_products(plan, plane, mask);
+    last[kCostLoneSpread] += plan.mapping == TensorMapping::kTiles
+                                 ? parted_bytes(plane)
+                                 : edge_products(plan, plane, mask);
     const double codes = tensor_code_cost(plan, plane, mask);
     if (plan.mapping == TensorMapping::kGroups) {
       // A component after the other.
@@ -249,8 +263,16 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     last[kCostLoneDouble] = codes;
     launch.regimes.push_back(last);
     full[kCostSamples] += bytes;
-    full[kCostWork] += bytes * products;
-    full[kCostSpread] += spread ? bytes : 0;
+    if (pixel > 1) {
+      // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100.
+      const bool pairs = plan.mapping == TensorMapping::kPairs;
+      const double samples = bytes * 3 / pixel;
+      full[kCostWork] += samples * products * (pairs ? 1.6 : 1.35);
+      full[kCostSpread] += pairs ? 0 : 0.3 * samples;
+    } else {
+      full[kCostWork] += bytes * products;
+      full[kCostSpread] += spread ? bytes : 0;
+    }
     full[kCostDouble] += codes * bytes;
   }
   launch.regimes.push_back(full);
