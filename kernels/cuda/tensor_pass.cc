@@ -85,7 +85,9 @@ std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border borde
 /// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
 /// ghosts.
 bool place_ghosts(TensorPlane& plane, Border border) {
-  if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes ||
+  // A warp's only column would have ghosts on one side and neighbours on the other.
+  const bool alone = plane.row_bytes % kTensorTileBytes == kColumnBytes;
+  if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes || alone ||
       plane.whole_bytes != plane.row_bytes)
     return false;
   if (border == Border::kZero || border == Border::kWrap) return true;

@@ -161,6 +161,8 @@ void CaseBuilder::residues() {
       c.borders = {Border::kMirror};
       c.arrangements = {Arrangement::kPacked1, Arrangement::kPacked3};
     }
+    // A column of 16 bytes alone behind 128.
+    add("residues", mask, {144, 9}).arrangements = {Arrangement::kPacked1, Arrangement::kNv12};
     for (int height = 30; height <= (quick_ ? 34 : 70); ++height)
       add("residues", mask, {9, height}).borders = {Border::kZero};
   }
