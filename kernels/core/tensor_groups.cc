@@ -49,8 +49,10 @@ std::optional<TensorGroups> tensor_groups(const FrameFormat& format, const Mask&
     if (!kind) return std::nullopt;
     groups.one_plane = groups.kinds == 0;
     groups.kinds |= 1u << *kind;
+    if (*kind == kPackedKind) groups.lead = round_up(groups.window.left, kGroupUnit);
     groups.stage_bytes =
-        std::max(groups.stage_bytes, byte_planes(*kind) * groups.tile.rows * groups.tile.pitch);
+        std::max(groups.stage_bytes,
+                 groups.lead + byte_planes(*kind) * groups.tile.rows * groups.tile.pitch);
   }
   if (!one_launch_serves(groups.kinds)) return std::nullopt;
   const int room = static_cast<int>(shared_bytes) - kGroupBarrierBytes - groups.weight_bytes;

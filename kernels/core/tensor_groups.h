@@ -57,6 +57,7 @@ struct TensorGroups {
   GroupWindow window;
   TensorTile tile;        ///< Of a component; each byte of a sample has one.
   int stages = 0;         ///< Tiles in memory at once, 2 .. kMostGroupStages.
+  int lead = 0;           ///< Bytes before a tile, for luma of packed 4:2:2 that nobody sees.
   int stage_bytes = 0;    ///< Of memory that each takes,
   int digit_bytes = 0;    ///< and a digit of the mask,
   int weight_bytes = 0;   ///< of which all lie behind them.

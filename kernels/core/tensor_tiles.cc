@@ -2,6 +2,8 @@
 #include "kernels/core/tensor_tiles.h"
 
 #include <algorithm>
+
+#include "kernels/core/byte_phases.h"
 #include "kernels/core/round.h"
 
 namespace convolve {
@@ -29,11 +31,24 @@ TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   return tile;
 }
 
+/// True if a luma of two bytes' step and two chroma of four share the bytes of a row.
+bool is_packed(const PlaneFormat& plane) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  if (!phases || phases->period != 4) return false;
+  const auto component = [&](int p) { return phases->component[p]; };
+  const int luma = component(0) == component(2) ? 0 : 1;
+  const Component& first = plane.components[component(1 - luma)];
+  const Component& second = plane.components[component(3 - luma)];
+  return component(luma) == component(luma + 2) && component(1 - luma) != component(3 - luma) &&
+         first.width == second.width &&
+         first.width == divide_up(plane.components[component(luma)].width, 2);
+}
+
 }  // namespace
 
 bool one_launch_serves(unsigned kinds) {
   return kinds == 0b1 || kinds == 0b10 || kinds == 0b11 || kinds == 0b100 || kinds == 0b1000 ||
-         kinds == 0b10000 || kinds == 0b100000 || kinds == 0b110000;
+         kinds == 0b10000 || kinds == 0b100000 || kinds == 0b110000 || kinds == 1u << kPackedKind;
 }
 
 TileWindow tile_window(const Mask& mask) {
@@ -56,6 +71,7 @@ TileWindow tile_window(const Mask& mask) {
 }
 
 std::optional<TileKind> tile_kind(const PlaneFormat& plane) {
+  if (is_packed(plane)) return kPackedKind;
   const Component& first = plane.components[0];
   const int count = plane.component_count;
   for (int c = 0; c < count; ++c) {
@@ -79,7 +95,7 @@ std::optional<TensorTiles> tensor_tiles(const FrameFormat& format, const Mask& m
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
     const std::optional<TileKind> kind = tile_kind(plane);
-    if (!kind) return std::nullopt;
+    if (!kind || *kind == kPackedKind) return std::nullopt;
     tiles.kinds |= 1u << *kind;
     const TensorTile& tile = tiles.tile[plane.component_count == 1 ? 0 : 1];
     // The kernel reads a group ahead.

@@ -42,17 +42,19 @@ struct TensorTile {
   int reach = 0;                 ///< Samples right of an output that the mask sees.
 };
 
-/// What a plane's samples are: 0 .. 3 for 1 .. 4 components of a byte, 4 and 5 for 1 and 2 of two.
+/// What a plane's samples are: 0 .. 3 for 1 .. 4 components of a byte, 4 and 5 for 1 and 2 of two,
+/// and packed 4:2:2 of bytes, whose luma is as much as two components.
 using TileKind = int;
-inline constexpr int kTileKinds = 6;
+inline constexpr int kTileKinds = 7;
+inline constexpr TileKind kPackedKind = 6;
 
 /// Nothing if the components of `plane` do not lie side by side in samples of one size and depth,
-/// or are more than there is a kind for.
+/// and are not packed 4:2:2, or are more than there is a kind for.
 std::optional<TileKind> tile_kind(const PlaneFormat& plane);
 
 /// Planes of bytes that a tile has.
 constexpr int byte_planes(TileKind kind) {
-  return kind < 4 ? kind + 1 : 2 * (kind - 3);
+  return kind == kPackedKind ? 4 : kind < 4 ? kind + 1 : 2 * (kind - 3);
 }
 
 /// True if there is a kernel for planes of these kinds, a bit for each, together.

@@ -17,21 +17,28 @@
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_ghosts.cuh"
 #include "kernels/cuda/tensor_group_store.cuh"
+#include "kernels/cuda/tensor_packed.cuh"
 #include "kernels/cuda/warpgroup.cuh"
 
 namespace convolve {
 namespace {
 
+constexpr unsigned kPackedKinds = 1u << kPackedKind;
+
 /// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
 /// waits for, as far as there are registers: one component took 12.9 us with four and 14.4 with
-/// three (9x9, 4K, H100). Parting four components takes as long as filtering them.
+/// three (9x9, 4K, H100). Parting four components takes as long as filtering them, and with one to
+/// bring it packed 4:2:2 took 28.4 us for 22.1 (3x3).
 struct Roles {
   int producers, consumers;
 
   CONVOLVE_HD constexpr int warps() const { return kWarps * (producers + consumers); }
 };
 CONVOLVE_HD constexpr Roles roles(unsigned kinds) {
-  return kinds == 0b1 ? Roles{1, 4} : kinds == 0b1000 ? Roles{2, 2} : Roles{1, 3};
+  return kinds == 0b1            ? Roles{1, 4}
+         : kinds == 0b1000       ? Roles{2, 2}
+         : kinds == kPackedKinds ? Roles{2, 2}
+                                 : Roles{1, 3};
 }
 
 /// Shared memory of a block: the stages, the weights and
@@ -104,9 +111,9 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
 /// One product in the code for pairs of units and the odd one: with two the compiler would move
 /// sums between them, and wait for each product.
 __device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned weights,
-                                          unsigned samples, int (&sum)[kGroups][4]) {
+                                          unsigned samples, int pitch, int (&sum)[kGroups][4]) {
   const GroupWindow& window = a.groups.window;
-  const int pitch = a.groups.tile.pitch, pairs = window.pairs();
+  const int pairs = window.pairs();
   const int last_row = pair_products(a.mask_height) - 1;
   // The mask's rows lie from the last to the first, as output row w sees row k - w of it.
   unsigned mask_at = weights + last_row * kGroupRowBytes;
@@ -131,7 +138,7 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned wei
 /// sum = start + the mask times a component, of which a byte's plane follows the other.
 template <int kBytes>
 __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int start, unsigned weights,
-                                              unsigned samples, int (&sum)[kGroups][4]) {
+                                              unsigned samples, int pitch, int (&sum)[kGroups][4]) {
   const TensorGroups& groups = a.groups;
   const unsigned digit_bytes = groups.digit_bytes;
   const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
@@ -146,7 +153,7 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
   for (;;) {
     begin_products();
     add_digit(a, weights + (a.digits - 1 - power + byte) * digit_bytes,
-              samples + byte * plane_bytes, sum);
+              samples + byte * plane_bytes, pitch, sum);
     wait_for_products(sum);
     ++byte;
     const bool next = byte > min(power, kBytes - 1);
@@ -162,7 +169,7 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
 }
 
 CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
-  return kinds >= 0b10000 ? 2 : 1;
+  return kinds >= 0b10000 && kinds != kPackedKinds ? 2 : 1;
 }
 
 template <int kValue>
@@ -185,13 +192,18 @@ template <unsigned kKinds>
 __device__ __forceinline__ void complete_tile(const TensorArguments& a, const TensorPlane& plane,
                                               int x, std::uint8_t* samples) {
   bool ghosts = false;
-  with_kind<kKinds>(plane, [&](auto components) {
-    constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
-    const TensorTile& tile = a.groups.tile;
-    const int width = plane.row_bytes / (kComponents * kBytes);
-    ghosts = plane.ghosts_in_tile && (x < 0 || x + kChunk * tile.chunks > width);
-    if (ghosts) make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_four());
-  });
+  if constexpr (kKinds == kPackedKinds) {
+    ghosts = has_packed_ghosts(plane, a.groups.tile, x);
+    if (ghosts) make_packed_ghosts(a, plane, a.groups.tile, x, samples, thread_of_four());
+  } else {
+    with_kind<kKinds>(plane, [&](auto components) {
+      constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+      const TensorTile& tile = a.groups.tile;
+      const int width = plane.row_bytes / (kComponents * kBytes);
+      ghosts = plane.ghosts_in_tile && (x < 0 || x + kChunk * tile.chunks > width);
+      if (ghosts) make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_four());
+    });
+  }
   publish_to_products();
   if (ghosts) sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
 }
@@ -203,19 +215,23 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
                                                  std::uint8_t* samples, Barrier& free) {
   constexpr int kBytes = sample_bytes(kKinds);
   constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
-  const TensorPhase& phase = plane.phase[k];
+  constexpr bool kPacked = kKinds == kPackedKinds;
+  const TensorPhase& phase = plane.phase[kPacked ? packed_phase(plane, k) : k];
   const TensorTile& shape = a.groups.tile;
   const TileOrigin origin = origin_of(plane, tile);
   const int row = threadIdx.y % kWarps;
   const int column = kGroupUnit * (threadIdx.x / 4) + 4 * (threadIdx.x % 4);
   const int plane_bytes = shape.rows * shape.pitch;
-  std::uint8_t* const own = samples + row * shape.pitch + column;
+  const PackedPlace packed(shape, k);
+  const int offset = kPacked ? packed.offset : k * kBytes * plane_bytes;
+  const int pitch = kPacked ? packed.pitch : shape.pitch;
+  std::uint8_t* const own = samples + row * pitch + column;
   if (kBytes == 2 || phase.filtered) {
     int sum[kGroups][4];
-    multiply_tile<kBytes>(
-        a, phase.start, weights,
-        static_cast<unsigned>(__cvta_generic_to_shared(samples)) + k * kBytes * plane_bytes, sum);
-    if (kAlwaysOne || plane.period == 1) {
+    multiply_tile<kBytes>(a, phase.start, weights,
+                          static_cast<unsigned>(__cvta_generic_to_shared(samples)) + offset, pitch,
+                          sum);
+    if (!kPacked && (kAlwaysOne || plane.period == 1)) {
       const OutputRows<kBytes> out(plane, origin, column, row);
       if (out.whole) {
         if (threadIdx.x == 0) free.arrive(32);
@@ -225,15 +241,20 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
     }
     // Until all four warps' products have read it.
     sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
-    keep_codes<kCodes, kBytes>(plane, phase, own + k * kBytes * plane_bytes, plane_bytes,
-                               kGroupRows * shape.pitch, sum);
+    keep_codes<kCodes, kBytes>(plane, phase, own + offset, plane_bytes, kGroupRows * pitch, sum);
   }
   if (k + 1 < plane.period) return;
-  with_kind<kKinds>(plane, [&](auto components) {
-    constexpr int kComponents = decltype(components)::value;
-    store_components<kBytes, kComponents>(
-        a, plane, OutputRows<kComponents * kBytes>(plane, origin, column, row), own);
-  });
+  if constexpr (kPacked) {
+    // Other lanes have luma that a lane stores.
+    __syncwarp();
+    store_packed(a, plane, origin, samples);
+  } else {
+    with_kind<kKinds>(plane, [&](auto components) {
+      constexpr int kComponents = decltype(components)::value;
+      store_components<kBytes, kComponents>(
+          a, plane, OutputRows<kComponents * kBytes>(plane, origin, column, row), own);
+    });
+  }
   free.arrive();
 }
 
@@ -245,7 +266,9 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
   constexpr Roles kRoles = roles(kKinds);
   extern __shared__ __align__(128) std::uint8_t memory[];
   const TensorGroups& groups = a.groups;
+  constexpr bool kPacked = kKinds == kPackedKinds;
   std::uint8_t* const weights = memory + groups.stages * groups.stage_bytes;
+  std::uint8_t* const tiles = memory + (kPacked ? groups.lead : 0);
   Barriers& barriers = *reinterpret_cast<Barriers*>(weights + groups.weight_bytes);
 
   admit_next_launch();
@@ -279,16 +302,19 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
       int tile = turn.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
       const TileOrigin origin = origin_of(plane, tile);
-      with_kind<kKinds>(plane, [&](auto components) {
-        constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
-        std::uint8_t* const to = memory + turn.stage * groups.stage_bytes;
-        if (plane.ghosts_in_tile)
-          fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
-                                        thread_of_four());
-        else
-          fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.place(a), to,
-                                               thread_of_four());
-      });
+      std::uint8_t* const to = tiles + turn.stage * groups.stage_bytes;
+      if constexpr (kPacked)
+        fill_packed(a, plane, groups.tile, origin.place(a), to, thread_of_four());
+      else
+        with_kind<kKinds>(plane, [&](auto components) {
+          constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+          if (plane.ghosts_in_tile)
+            fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
+                                          thread_of_four());
+          else
+            fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.place(a), to,
+                                                 thread_of_four());
+        });
       barriers.full[turn.stage].arrive_with_copies();
       __syncwarp();
       if (threadIdx.x == 0) barriers.full[turn.stage].arrive();
@@ -313,9 +339,9 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
     const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
     if (k == 0)
       complete_tile<kKinds>(a, plane, origin_of(plane, tile).place(a).x,
-                            memory + turn.stage * groups.stage_bytes);
+                            tiles + turn.stage * groups.stage_bytes);
     filter_component<kKinds, kCodes>(a, plane, tile, k, weights_at,
-                                     memory + turn.stage * groups.stage_bytes,
+                                     tiles + turn.stage * groups.stage_bytes,
                                      barriers.free[turn.stage]);
     if (++k < plane.period) continue;
     k = 0;
@@ -336,6 +362,8 @@ GroupsKernel select_kinds(const TensorArguments& a) {
       return tensor_groups_kernel<0b100, true, kCodes>;
     case 0b1000:
       return tensor_groups_kernel<0b1000, true, kCodes>;
+    case kPackedKinds:
+      return tensor_groups_kernel<kPackedKinds, true, kCodes>;
     case 0b10000:
       return one ? tensor_groups_kernel<0b10000, true, kCodes>
                  : tensor_groups_kernel<0b10000, false, kCodes>;

@@ -148,11 +148,12 @@ bool on_sixteen(const TensorArguments& arguments) {
 
 /// True if the samples that ghosts at the sides of `plane` are lie in the ghosts' tile, all others
 /// of which can be loaded by eights.
-bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, Border border) {
+bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, bool packed, Border border) {
   const int width = plane.row_bytes / (plane.period * plane.sample_bytes);
-  // The last tile may begin with the picture's last eight samples.
-  return border != Border::kWrap && width % 8 == 0 && width > std::max(tile.margin, tile.reach) &&
-         tile.reach < tile.margin + 8;
+  // The last tile may begin with the picture's last eight samples, or four of chroma.
+  const int last = packed ? 4 : 8;
+  return border != Border::kWrap && width % last == 0 && plane.whole_bytes == plane.row_bytes &&
+         width > std::max(tile.margin, tile.reach) && tile.reach < tile.margin + last;
 }
 
 /// Gives all planes their tiles of so many samples, of planes with one component and with several,
@@ -404,7 +405,8 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     if (arguments.pairs)
       take_pairs(to, border);
     else if (in_groups)
-      to.ghosts_in_tile = ghosts_in_tile(to, arguments.groups.tile, border);
+      to.ghosts_in_tile = ghosts_in_tile(to, arguments.groups.tile,
+                                         arguments.groups.kinds == 1u << kPackedKind, border);
     else if (!in_tiles)
       place_columns(to);
   }

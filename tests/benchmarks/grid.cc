@@ -13,10 +13,10 @@
 namespace convolve::benchmarks {
 namespace {
 
-/// Planes, interleaved components and two-byte samples of two depths.
+/// Planes, interleaved components, packed 4:2:2 and two-byte samples of two depths.
 constexpr FormatCase kGridFormats[] = {
-    format_case("GRAY8"), format_case("I420"), format_case("NV12"),  format_case("BGR"),
-    format_case("RGBA"),  format_case("P010"), format_case("GRAY16")};
+    format_case("GRAY8"), format_case("I420"), format_case("NV12"), format_case("BGR"),
+    format_case("RGBA"),  format_case("YUY2"), format_case("P010"), format_case("GRAY16")};
 constexpr MaskKind kGridKinds[] = {MaskKind::kPositive, MaskKind::kRational, MaskKind::kRank1,
                                    MaskKind::kBox};
 /// To where separable has long won, and on both sides of where tensor needs a second window (17).

@@ -44,6 +44,7 @@ class CaseBuilder {
   void widths();
   void boxes();
   void shifts();
+  void packed();
   void residues();
   void tiles();
   void anchors();

@@ -227,6 +227,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.widths();
   builder.boxes();
   builder.shifts();
+  builder.packed();
   builder.residues();
   builder.tiles();
   builder.anchors();

@@ -34,11 +34,13 @@ enum class Arrangement : int {
   kPacked2,
   kPacked3,
   kPacked4,
-  kRgba,  ///< Alpha last, copied.
-  kXrgb,  ///< Padding first, copied.
-  kI420,  ///< Luma and two chroma planes of half size, rounded up.
-  kNv12,  ///< Luma, and a plane of interleaved chroma.
-  kYuy2,  ///< Luma and chroma of different steps in one plane.
+  kRgba,        ///< Alpha last, copied.
+  kXrgb,        ///< Padding first, copied.
+  kI420,        ///< Luma and two chroma planes of half size, rounded up.
+  kNv12,        ///< Luma, and a plane of interleaved chroma.
+  kYuy2,        ///< Luma and chroma of different steps in one plane.
+  kUyvyLuma,    ///< The same with chroma first, which is copied,
+  kYvyuChroma,  ///< and with chroma exchanged, and luma copied.
 };
 const char* arrangement_name(Arrangement arrangement);
 

@@ -161,6 +161,30 @@ void CaseBuilder::shifts() {
   }
 }
 
+/// Packed 4:2:2 in the tiles of tensor, whose components differ in width: whole tiles, pictures
+/// that end within one, between pieces of 16 bytes and within a pair of pixels.
+void CaseBuilder::packed() {
+  std::vector<TestMaskPtr> masks = {
+      random_mask(3, 3, Weights::kRational), random_mask(7, 7, Weights::kReal),
+      random_mask(4, 3, Weights::kRational), random_mask(15, 15, Weights::kRational),
+      anchored(random_mask(9, 9, Weights::kRational), 8, 0)};
+  if (!quick_)
+    masks.insert(masks.end(),
+                 {random_mask(5, 5, Weights::kReal), random_mask(1, 1, Weights::kReal),
+                  random_mask(15, 15, Weights::kReal), random_mask(31, 31, Weights::kReal),
+                  random_mask(41, 41, Weights::kRational), random_mask(1, 15, Weights::kRational),
+                  anchored(random_mask(9, 9, Weights::kReal), 0, 8)});
+  std::vector<Size> sizes = {{560, 70}, {262, 66}, {35, 9}};
+  if (!quick_) sizes.insert(sizes.end(), {{512, 128}, {264, 65}, {259, 3}, {16, 64}, {24, 70}});
+  for (const TestMaskPtr& mask : masks)
+    for (const Size size : sizes) {
+      Case& c = add("packed", mask, size);
+      c.levels = Levels::kLimited;
+      c.arrangements = {Arrangement::kYuy2, Arrangement::kUyvyLuma, Arrangement::kYvyuChroma};
+      c.only = KernelKind::kTensor;
+    }
+}
+
 /// Long factors, beside and beyond those that a tile holds: 33 and 65 are the longest of one, two
 /// and three chunks of 32 samples.
 void CaseBuilder::factors() {

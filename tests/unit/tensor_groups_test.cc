@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/formats.h"
+
 namespace convolve {
 namespace {
 
@@ -77,6 +79,18 @@ TEST(TensorGroups, MemoryHoldsTheWeightsAndAtLeastTwoTiles) {
   }
   EXPECT_FALSE(tensor_groups(frame_of(1, 4, 1), mask, 3, kShared)) << "one tile";
   EXPECT_FALSE(tensor_groups(frame_of(1, 1, 1), mask, 2, 64 * 1024));
+}
+
+// Luma of packed 4:2:2 begins somewhat before its tile.
+TEST(TensorGroups, PackedTilesHaveALead) {
+  const FrameFormat yuy2 = unit::yuy2(3840, 2160);
+  const TensorGroups groups = tensor_groups(yuy2, mask_of(31, 31, 15), 2, kShared).value();
+  EXPECT_EQ(groups.lead, 16);
+  EXPECT_EQ(groups.stage_bytes, 16 + 4 * 94 * 160);
+  EXPECT_EQ(groups.stages, 2);
+  EXPECT_EQ(tensor_groups(yuy2, mask_of(15, 15, 7), 1, kShared).value().lead, 16) << "of 8";
+  EXPECT_EQ(tensor_groups(yuy2, mask_of(15, 15, 0), 1, kShared).value().lead, 0);
+  EXPECT_EQ(tensor_groups(frame_of(1, 4, 1), mask_of(15, 15, 7), 1, kShared).value().lead, 0);
 }
 
 TEST(TensorGroups, PlanesInOneLaunch) {

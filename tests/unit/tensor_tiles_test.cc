@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/formats.h"
+
 namespace convolve {
 namespace {
 
@@ -48,10 +50,24 @@ TEST(TensorTiles, KindsOfPlanes) {
   EXPECT_FALSE(tile_kind(plane_of(1, 1, 5))) << "a byte that is not full";
   PlaneFormat apart = plane_of(2, 1, 8);
   apart.components[1].step = 4;
-  EXPECT_FALSE(tile_kind(apart)) << "packed 4:2:2";
+  EXPECT_FALSE(tile_kind(apart)) << "a byte without a component";
   PlaneFormat copied = plane_of(2, 2, 16);
   copied.components[1].filtered = false;
   EXPECT_FALSE(tile_kind(copied));
+}
+
+TEST(TensorTiles, PackedKind) {
+  PlaneFormat plane = unit::yuy2(64, 48).planes[0];
+  EXPECT_EQ(tile_kind(plane), kPackedKind);
+  EXPECT_EQ(byte_planes(kPackedKind), 4) << "as much luma as chroma";
+  EXPECT_EQ(tile_kind(unit::yuy2(63, 48).planes[0]), kPackedKind);
+  plane.components[0].offset = 1;
+  plane.components[1].offset = 0;
+  plane.components[2].offset = 2;
+  EXPECT_EQ(tile_kind(plane), kPackedKind) << "UYVY";
+  plane.components[0].width = 61;
+  EXPECT_FALSE(tile_kind(plane)) << "chroma without luma";
+  EXPECT_FALSE(tensor_tiles(unit::yuy2(64, 48), mask_of(9, 9, 4))) << "no kernel";
 }
 
 TEST(TensorTiles, FramesThatOneLaunchServes) {
