@@ -89,6 +89,31 @@ bool quads_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
+/// True if pairs of packed 4:2:2 serve: the mask reaches no more samples of chroma than a piece of
+/// 16 bytes has, and one epilogue serves both chroma.
+bool packed_pairs_serve(const FrameFormat& format, const Mask& mask) {
+  constexpr int kReach = 3;
+  const PlaneFormat& plane = format.planes[0];
+  if (!packed_columns_serve(plane) || mask.anchor_x > kReach ||
+      mask.width - 1 - mask.anchor_x > kReach || mask.height > kPairMaskRows)
+    return false;
+  const Component* chroma = nullptr;
+  for (int c = 0; c < plane.component_count; ++c) {
+    const Component& component = plane.components[c];
+    if (!component.filtered) return false;
+    if (component.step != 4) continue;
+    if (chroma != nullptr && (component.black != chroma->black ||
+                              component.range != chroma->range || component.role != chroma->role))
+      return false;
+    chroma = &component;
+  }
+  return true;
+}
+
+bool is_packed(const FrameFormat& format) {
+  return format.plane_count == 1 && tile_kind(format.planes[0]) == kPackedKind;
+}
+
 /// True if the bytes of all planes have phases: columns serve.
 bool columns_serve(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p)
@@ -128,6 +153,12 @@ LonePlane::LonePlane() {
 
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
   if (mask.height > kPairMaskRows) return {};
+  if (tile_kind(plane) == kPackedKind) {
+    const LonePlane lone;
+    PairWindow window = pair_window(lone.plane, lone.phases, mask);
+    window.parts = 2;
+    return window;
+  }
   // Bytes x and x + 1 stand for all pairs.
   int before = 0, after = 0;
   for (int p = 0; p < kMaxPeriod; ++p) {
@@ -161,6 +192,14 @@ int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& m
   return parts == phases.period ? parts : 0;
 }
 
+bool packed_columns_serve(const PlaneFormat& plane) {
+  int samples = 0;
+  for (int c = 0; c < plane.component_count; ++c)
+    if (plane.components[c].role != Role::kPadding) samples += plane.components[c].width;
+  return samples == plane.row_bytes && plane.row_bytes % kColumnBytes == 0 &&
+         plane.row_bytes % kTensorTileBytes != kColumnBytes;
+}
+
 const char* tensor_mapping_name(TensorMapping mapping) {
   constexpr const char* kNames[kTensorMappingCount] = {"march", "stay",  "pairs",
                                                        "quads", "tiles", "groups"};
@@ -175,7 +214,8 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
     case TensorMapping::kStay:
       return columns_serve(format);
     case TensorMapping::kPairs:
-      return columns_serve(format) && pairs_serve(format, mask);
+      return is_packed(format) ? packed_pairs_serve(format, mask)
+                               : columns_serve(format) && pairs_serve(format, mask);
     case TensorMapping::kQuads:
       return columns_serve(format) && quads_serve(format, mask);
     case TensorMapping::kTiles: {

@@ -64,7 +64,8 @@ struct PairWindow {
       0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
   int shift = 0;  ///< 0 or 1.
   /// Above 1: the components, as many as a pixel has bytes, are parted first, as their bytes would
-  /// span too much; then bytes, above, are samples of one. Of four, one is copied.
+  /// span too much; then bytes, above, are samples of one. Of four, one is copied. So it is
+  /// with the components of packed 4:2:2.
   int parts = 1;
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
@@ -79,6 +80,10 @@ inline constexpr int kQuadWords = 3;
 /// Components that quads find in bytes with these phases: one, or as many as lie in turn and are
 /// parted first; 0 if they do not serve it, or the mask.
 int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes
+/// them, and the last of them is not alone in its 128 bytes.
+bool packed_columns_serve(const PlaneFormat& plane);
 
 /// What the mappings ask of a device.
 struct TensorDevice {

@@ -9,6 +9,7 @@
 #include "kernels/core/round.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/tensor_fragments.h"
+#include "kernels/cuda/tensor_packed_pairs.h"
 #include "kernels/cuda/tensor_pixels.h"
 
 namespace convolve {
@@ -115,6 +116,30 @@ void take_pairs(TensorPlane& plane, Border border) {
     return;
   plane.inner_first = 0;
   plane.inner_columns = plane.columns;
+  plane.inner_reciprocal = reciprocal(plane.columns);
+}
+
+/// The selector of four ghosts from sample `first` of a row on, of `count` samples from `from` on.
+/// A fourth ghost that lies further from the picture's edge than that is seen by no mask.
+std::uint32_t near_select(Border border, int width, int first, int from, int count) {
+  std::uint32_t select = 0;
+  for (int b = 0; b < 4; ++b) {
+    const int at = border_index(border, first + b, width) - from;
+    select |= static_cast<std::uint32_t>(std::min(std::max(at, 0), count - 1)) << (4 * b);
+  }
+  return select;
+}
+
+/// The same for packed 4:2:2, of which all columns are inner ones.
+void take_packed_pairs(TensorPlane& plane, Border border) {
+  constexpr int kLuma = 8, kChroma = 4;  // Of a column.
+  const int chroma = plane.row_bytes / 4, luma = 2 * chroma;
+  plane.ghost_select[0] = near_select(border, luma, -4, 0, kLuma);
+  plane.ghost_select[1] = near_select(border, luma, luma, luma - kLuma, kLuma);
+  plane.chroma_select[0] = near_select(border, chroma, -4, 0, kChroma);
+  plane.chroma_select[1] = near_select(border, chroma, chroma, chroma - kChroma, kChroma);
+  plane.columns = plane.inner_columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.inner_first = 0;
   plane.inner_reciprocal = reciprocal(plane.columns);
 }
 
@@ -268,9 +293,13 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
   }
   if (status.ok() && (mapping_ == TensorMapping::kPairs || arguments.quads)) {
     append_fragments(kPairs);
-    status = CONVOLVE_CUDA(load_tensor_pairs(arguments));
+    arguments.packed = tile_kind(format_.planes[0]) == kPackedKind;
+    status = CONVOLVE_CUDA(arguments.packed ? load_tensor_packed_pairs(arguments)
+                                            : load_tensor_pairs(arguments));
     if (status.ok())
-      status = CONVOLVE_CUDA(resident_tensor_pairs_blocks(arguments, &resident_pairs_));
+      status = CONVOLVE_CUDA(arguments.packed
+                                 ? resident_tensor_packed_pairs_blocks(arguments, &resident_pairs_)
+                                 : resident_tensor_pairs_blocks(arguments, &resident_pairs_));
   }
   // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
   with_tiles_ = mapping_ == TensorMapping::kTiles || !with_columns_;
@@ -391,7 +420,9 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  arguments.pairs = (mapping_ == TensorMapping::kPairs || arguments.quads) && on_sixteen(arguments);
+  arguments.pairs = (mapping_ == TensorMapping::kPairs || arguments.quads) &&
+                    on_sixteen(arguments) &&
+                    (!arguments.packed || packed_columns_serve(format.planes[0]));
   const bool in_groups = mapping_ == TensorMapping::kGroups && on_sixteen(arguments);
   const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || on_sixteen(arguments));
   const Operands operands = arguments.pairs ? kPairs
@@ -402,7 +433,9 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
     to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
-    if (arguments.pairs)
+    if (arguments.pairs && arguments.packed)
+      take_packed_pairs(to, border);
+    else if (arguments.pairs)
       take_pairs(to, border);
     else if (in_groups)
       to.ghosts_in_tile = ghosts_in_tile(to, arguments.groups.tile,
@@ -431,8 +464,9 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
                          : place_steps(arguments, resident_blocks_, 1);
   if (blocks == 0) return {};
   arguments.blocks = blocks;
-  return CONVOLVE_CUDA(arguments.pairs ? launch_tensor_pairs(arguments, stream)
-                                       : launch_tensor(arguments, stream));
+  return CONVOLVE_CUDA(!arguments.pairs   ? launch_tensor(arguments, stream)
+                       : arguments.packed ? launch_tensor_packed_pairs(arguments, stream)
+                                          : launch_tensor_pairs(arguments, stream));
 }
 
 }  // namespace convolve

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/formats.h"
+
 namespace convolve {
 namespace {
 
@@ -75,6 +77,30 @@ TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
   uv.planes[0].components[1].black = 0;
   uv.planes[0].components[1].filtered = false;
   EXPECT_FALSE(pairs());
+}
+
+TEST(TensorMapping, PairsOfPackedComponents) {
+  FrameFormat format = unit::yuy2(3840, 2160);
+  const auto pairs = [&format](const Mask& mask) {
+    return tensor_mapping_serves(TensorMapping::kPairs, format, mask, 1, {kShared, false});
+  };
+  EXPECT_TRUE(pairs(square(3)));
+  EXPECT_TRUE(pairs(square(7)));
+  EXPECT_FALSE(pairs(square(9)));
+  Mask off = square(5);
+  off.anchor_x = 4;
+  EXPECT_FALSE(pairs(off)) << "reaches beyond four samples, from the second on";
+  format.planes[0].components[2].black = 16;
+  EXPECT_FALSE(pairs(square(3))) << "one epilogue for both chroma";
+  format = unit::yuy2(3840, 2160);
+  format.planes[0].components[0].filtered = false;
+  EXPECT_FALSE(pairs(square(3)));
+  for (const int width : {3832, 640, 24, 16}) {
+    format = unit::yuy2(width, 48);
+    EXPECT_TRUE(pairs(square(3))) << width;
+  }
+  for (const int width : {3839, 3836, 8, 72})
+    EXPECT_FALSE(packed_columns_serve(unit::yuy2(width, 48).planes[0])) << width;
 }
 
 TEST(TensorMapping, Products) {
