@@ -86,9 +86,7 @@ std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border borde
 /// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
 /// ghosts.
 bool place_ghosts(TensorPlane& plane, Border border) {
-  // A warp's only column would have ghosts on one side and neighbours on the other.
-  const bool alone = plane.row_bytes % kTensorTileBytes == kColumnBytes;
-  if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes || alone ||
+  if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes ||
       plane.whole_bytes != plane.row_bytes)
     return false;
   if (border == Border::kZero || border == Border::kWrap) return true;
@@ -115,8 +113,11 @@ void take_pairs(TensorPlane& plane, Border border) {
   else if (!place_ghosts(plane, border))
     return;
   plane.inner_first = 0;
-  plane.inner_columns = plane.columns;
-  plane.inner_reciprocal = reciprocal(plane.columns);
+  // The ghosts of a column at the right edge that has none beside it are not found.
+  plane.inner_columns =
+      plane.columns - (plane.row_bytes % kTensorTileBytes == kColumnBytes ? 1 : 0);
+  plane.inner_reciprocal = reciprocal(plane.inner_columns);
+  plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
 }
 
 /// The selector of four ghosts from sample `first` of a row on, of `count` samples from `from` on.

@@ -165,6 +165,10 @@ void CaseBuilder::residues() {
     add("residues", mask, {144, 9}).arrangements = {Arrangement::kPacked1, Arrangement::kNv12};
     for (int height = 30; height <= (quick_ ? 34 : 70); ++height)
       add("residues", mask, {9, height}).borders = {Border::kZero};
+    // Sixteen bytes beyond 128.
+    for (const Size size : {Size{144, 5}, Size{72, 5}})
+      add("residues", mask, size, size.width == 72 ? kU16 : kU8).arrangements = {
+          Arrangement::kPacked1, Arrangement::kPacked2};
   }
 }
 

@@ -321,6 +321,8 @@ CUDA = [
           "chroma_select_ = plane.chroma_select[left ? 1 : 0];", cuda=True),
     Fault("cuda-packed-luma-copied-from-its-corner", "kernels/cuda/tensor_packed.cuh",
           "(plane.phase[packed_phase(plane, k)].filtered ? 0 : centre)", "0", cuda=True),
+    Fault("cuda-ghosts-beside-a-lone-column", "kernels/cuda/tensor_pass.cc",
+          "plane.row_bytes % kTensorTileBytes == kColumnBytes ? 1 : 0", "0", cuda=True),
     Fault("cuda-tile-ghost-rows-loaded", "kernels/cuda/tensor_tile.cuh",
           "const bool black = clipped && source(r) == kNoSignal;", "const bool black = false;",
           cuda=True),
