@@ -17,14 +17,6 @@ constexpr double kTwo22 = 4194304.0;
 constexpr double kRounding = 12582912.0;
 constexpr std::int32_t kRoundingBits = 0x4B400000;
 
-/// Largest magnitude of a value in `digits` balanced digits on its positive side, the smaller one.
-double largest_value(int digits) {
-  double largest = 0;
-  for (int d = 0; d < digits; ++d)
-    largest = largest * 256 + 127;
-  return largest;
-}
-
 /// Half of the largest code. Errors are counted from mid-scale: what they add to a picture that is
 /// flat at mid-scale is known and goes into DigitEpilogue::start.
 double middle(int max_code) {
@@ -44,22 +36,6 @@ double value_error(const DigitWeights& weights, double scale, int max_code) {
   constexpr double kFloatUlp = 1.0 / 16777216.0;
   return std::fabs(scale) * (middle(max_code) * weights.error + 0.5 * weights.unit) +
          4 * kFloatUlp * 3 * max_code;
-}
-
-/// Whole numbers nearest to weight / unit, and what they miss.
-DigitWeights quantise(const Mask& mask, double unit) {
-  DigitWeights made;
-  made.unit = unit;
-  made.values.reserve(mask.weights.size());
-  for (const double weight : mask.weights) {
-    const double value = std::nearbyint(weight / unit);
-    const double missed = weight - value * unit;
-    made.values.push_back(static_cast<std::int32_t>(value));
-    made.magnitude += std::fabs(value);
-    made.error += std::fabs(missed);
-    made.bias += missed;
-  }
-  return made;
 }
 
 /// The best of some units near the smallest that `digits` and 32-bit sums allow: a little less
@@ -106,6 +82,28 @@ DigitWeights exact_digits(const Mask& mask, int digits) {
 }
 
 }  // namespace
+
+double largest_value(int digits) {
+  double largest = 0;
+  for (int d = 0; d < digits; ++d)
+    largest = largest * 256 + 127;
+  return largest;
+}
+
+DigitWeights quantise(const Mask& mask, double unit) {
+  DigitWeights made;
+  made.unit = unit;
+  made.values.reserve(mask.weights.size());
+  for (const double weight : mask.weights) {
+    const double value = std::nearbyint(weight / unit);
+    const double missed = weight - value * unit;
+    made.values.push_back(static_cast<std::int32_t>(value));
+    made.magnitude += std::fabs(value);
+    made.error += std::fabs(missed);
+    made.bias += missed;
+  }
+  return made;
+}
 
 bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
                   double scale, bool rational) {

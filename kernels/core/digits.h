@@ -26,6 +26,12 @@ struct DigitWeights {
   double bias = 0;       ///< and the same without the bars: what it means to a flat picture.
 };
 
+/// Largest magnitude of a value in `digits` balanced digits on its positive side, the smaller one.
+double largest_value(int digits);
+
+/// Whole numbers nearest to weight / unit, and what they miss; `digits` is left to the caller.
+DigitWeights quantise(const Mask& mask, double unit);
+
 /// The weights in the fewest digits that keep the contract for every filtered component of `format`
 /// with this scale, `rational` as is_rational() says. Nothing if kMostDigits do
 /// not, or sums would leave 32 bits.

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/split_digits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "kernels/core/arithmetic.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kTwo22 = 4194304.0;
+constexpr double kTwo31 = 2147483648.0;
+constexpr double kLargestByte = 255;
+
+/// What digit `index` of all weights comes to.
+struct DigitTotals {
+  double sum = 0;
+  double magnitude = 0;
+};
+DigitTotals totals_of(const DigitWeights& weights, int index) {
+  DigitTotals totals;
+  for (const std::int32_t value : weights.values) {
+    totals.sum += balanced_digit(value, index);
+    totals.magnitude += std::abs(balanced_digit(value, index));
+  }
+  return totals;
+}
+
+/// Of the sum of the highest power, in codes.
+double highest_scale(const DigitWeights& weights, double scale) {
+  return std::ldexp(scale * weights.unit, 24);
+}
+
+/// Bound on all sums.
+double largest_sum(const DigitWeights& weights) {
+  const double low = totals_of(weights, 0).magnitude, middle = totals_of(weights, 1).magnitude,
+               high = totals_of(weights, 2).magnitude;
+  return kLargestByte * (std::max(high, low) + middle);
+}
+
+/// Bound on |computed - exact| before rounding.
+double value_error(const Mask& mask, const DigitWeights& weights, double scale, int max_code) {
+  constexpr double kFloatUlp = 1.0 / 16777216.0;
+  // Weights' errors count from mid-scale, and so does the power that is left out.
+  const double missed = 0.5 * max_code * weights.error +
+                        0.5 * kLargestByte * weights.unit * totals_of(weights, 0).magnitude;
+  // Scale, base and the highest sum are rounded, and so are the multiply-adds: on values of at most
+  // the gain's codes, black level and bias, and the black level's share of the sum.
+  const double gain = std::fabs(scale) * (mask.magnitude + weights.error);
+  return std::fabs(scale) * missed + (kSplitSums + 3) * kFloatUlp * (2 * gain + 3) * max_code;
+}
+
+}  // namespace
+
+std::optional<DigitWeights> make_split_digits(const Mask& mask) {
+  const double unit = mask.max_weight / largest_value(kMostDigits);
+  if (!mask.dense() || !std::isnormal(unit) || !std::isfinite(mask.magnitude)) return std::nullopt;
+  DigitWeights made = quantise(mask, unit);
+  made.digits = kMostDigits;
+  return made;
+}
+
+bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+                        double scale) {
+  if (is_rational(format, mask, scale) || largest_sum(weights) >= kTwo31) return false;
+  return all_filtered(format, [&](const Component& component) {
+    return value_error(mask, weights, scale, component.max_code()) <=
+           std::min(zone(mask, scale, component.depth), 0.25);
+  });
+}
+
+bool split_sums_are_floats(const DigitWeights& weights) {
+  return largest_sum(weights) < kTwo22;
+}
+
+SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
+                                  const DigitWeights& weights, double scale, double bias) {
+  SplitEpilogue e;
+  e.scale = static_cast<float>(highest_scale(weights, scale));
+  const double known = 0.5 * component.max_code() * weights.bias - component.black * mask.sum +
+                       0.5 * kLargestByte * weights.unit * totals_of(weights, 0).sum;
+  e.base = static_cast<float>(component.black + bias_code(component, bias) + scale * known);
+  return e;
+}
+
+}  // namespace convolve

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Real weights times codes of two bytes, where sums leave 32 bits: products of a weight's digits
+// with a code's bytes are summed apart for each power of 256 and added up as floats, with a proven
+// bound.
+#pragma once
+
+#include <optional>
+
+#include "kernels/core/digits.h"
+#include "kernels/core/mask.h"
+#include "kernels/core/view.h"
+
+namespace convolve {
+
+/// Sums of products of digit d with byte b count 256^(d + b), and are added up in as many floats as
+/// there are powers; what counts 256^0 is left out.
+inline constexpr int kSplitSums = 3;
+
+/// The weights in kMostDigits digits, for split sums. Nothing if the mask is none of real weights.
+std::optional<DigitWeights> make_split_digits(const Mask& mask);
+
+/// True if they keep the contract for every filtered component of `format` with this scale. Only
+/// where is_rational() does not hold.
+bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+                        double scale);
+
+/// From the sums S3, S2 and S1 of powers 3, 2 and 1 to a value, which is rounded to a code:
+///   base + scale * (S3 + S2 / 256 + S1 / 65536)
+/// Sums that begin with the bits of kSplitStart are floats as they are, that much larger, where
+/// split_sums_are_floats().
+struct SplitEpilogue {
+  float scale = 1;
+  float base = 0;
+};
+inline constexpr float kSplitStart = 12582912;  ///< 1.5 x 2^23
+
+bool split_sums_are_floats(const DigitWeights& weights);
+
+SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
+                                  const DigitWeights& weights, double scale, double bias);
+
+}  // namespace convolve

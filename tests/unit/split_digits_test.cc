@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Real weights whose sums with 16-bit codes are split into floats.
+#include "kernels/core/split_digits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/core/arithmetic.h"
+#include "kernels/core/mask_grammar.h"
+
+namespace convolve {
+namespace {
+
+/// A plane of one component.
+FrameFormat grey(int depth, int black = 0) {
+  FrameFormat format;
+  format.plane_count = 1;
+  PlaneFormat& plane = format.planes[0];
+  plane.sample_bytes = 2;
+  plane.rows = 48;
+  plane.row_bytes = 128;
+  plane.component_count = 1;
+  Component& component = plane.components[0];
+  component.step = 2;
+  component.width = 64;
+  component.height = 48;
+  component.depth = depth;
+  component.black = black;
+  return format;
+}
+
+Mask random_mask(int side, double least, Normalize normalize) {
+  std::mt19937 random(static_cast<unsigned>(side));
+  std::uniform_real_distribution<double> uniform(least, 1);
+  std::string text = std::to_string(side) + "x" + std::to_string(side) + ":";
+  for (int i = 0; i < side * side; ++i)
+    text += " " + std::to_string(uniform(random)) + "123456789";
+  return Mask::make(parse_mask(text).value(), normalize, Operation::kCorrelate).value();
+}
+
+/// As tensor_wide_pairs.cu and tensor_groups.cu have it.
+double value_of(const DigitWeights& weights, const SplitEpilogue& e,
+                const std::vector<int>& codes) {
+  float value = e.base, scale = e.scale;
+  for (int power = kSplitSums; power > 0; --power, scale /= 256) {
+    double sum = 0;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      if (power < kSplitSums) sum += balanced_digit(weights.values[i], power) * (codes[i] & 0xFF);
+      sum += balanced_digit(weights.values[i], power - 1) * (codes[i] >> 8);
+    }
+    auto part = static_cast<float>(sum);
+    if (split_sums_are_floats(weights)) {
+      part = static_cast<float>(kSplitStart + sum) - kSplitStart;
+      EXPECT_EQ(part, sum) << "its bits are not those of the float";
+    }
+    value = std::fma(part, scale, value);
+  }
+  return value;
+}
+
+// The bound that the plan relies on covers what happens to any picture, the worst for a mask's
+// signs among them.
+TEST(SplitDigits, KeepTheZone) {
+  for (const int depth : {10, 12, 16})
+    for (const int side : {1, 3, 5, 7, 31})
+      for (const double least : {0.0, -1.0})
+        for (const double scale : {1.0, 2.5, -0.7234567891}) {
+          const FrameFormat format = grey(depth, 16 << (depth - 8));
+          const Component& component = format.planes[0].components[0];
+          const Mask mask = random_mask(side, least, Normalize::kAbs);
+          const std::optional<DigitWeights> weights = make_split_digits(mask);
+          ASSERT_TRUE(weights);
+          // 10 bits ask for 2^-6 of a code where 16 bits ask for 1/8.
+          ASSERT_TRUE(split_digits_serve(format, mask, *weights, scale)) << depth << " " << side;
+          const SplitEpilogue e = make_split_epilogue(component, mask, *weights, scale, 0.25);
+          std::mt19937 random(5);
+          std::uniform_int_distribution<int> code(0, component.max_code());
+          for (int turn = 0; turn < 200; ++turn) {
+            std::vector<int> codes;
+            double exact = component.black + bias_code(component, 0.25);
+            for (const double weight : mask.weights) {
+              codes.push_back(turn == 0   ? component.max_code()
+                              : turn == 1 ? (weight < 0 ? 0 : component.max_code())
+                                          : code(random));
+              exact += scale * weight * (codes.back() - component.black);
+            }
+            EXPECT_LE(std::fabs(value_of(*weights, e, codes) - exact),
+                      std::min(zone(mask, scale, depth), 0.25))
+                << depth << " bits, " << side << "x" << side << ", scale " << scale;
+          }
+        }
+}
+
+TEST(SplitDigits, ServeNoMoreThanTheyKeep) {
+  const auto serves = [](const Mask& mask, double scale) {
+    const std::optional<DigitWeights> weights = make_split_digits(mask);
+    return weights && split_digits_serve(grey(16), mask, *weights, scale);
+  };
+  const Mask mask = random_mask(5, 0, Normalize::kSum);
+  EXPECT_TRUE(serves(mask, 1));
+  EXPECT_TRUE(serves(mask, 3));
+  EXPECT_FALSE(serves(mask, 1000)) << "floats end before a quarter of a code";
+  EXPECT_FALSE(serves(Mask::make(parse_mask("3x1: 1 2 1 / 4").value()).value(), 1)) << "rational";
+  EXPECT_FALSE(serves(Mask::make(parse_mask("3x1: 1e38 0.7351 -1e38").value()).value(), 1));
+  EXPECT_FALSE(serves(Mask::make(parse_mask("3x1: 0 0 0").value()).value(), 1));
+}
+
+TEST(SplitDigits, AreFloatsAsTheyAreOfMasksThatPairsServe) {
+  EXPECT_TRUE(split_sums_are_floats(*make_split_digits(random_mask(9, 0, Normalize::kSum))));
+  EXPECT_FALSE(split_sums_are_floats(*make_split_digits(random_mask(15, 0, Normalize::kSum))));
+}
+
+}  // namespace
+}  // namespace convolve
