@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "kernels/core/split_digits.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
 
@@ -95,6 +96,8 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     const Plan& chosen = convolver->plan_;
     if (chosen.digits > 0 && chosen.kernel == KernelKind::kSeparable)
       convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
+    else if (chosen.split())
+      convolver->digits_ = make_split_digits(mask);
     else if (chosen.digits > 0)
       convolver->digits_ = make_digits(format, mask, chosen.rational, chosen.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
@@ -109,7 +112,8 @@ bool Convolver::serves(double scale, double bias) const {
   if (plan_.kernel == KernelKind::kBox || plan_.kernel == KernelKind::kShift)
     return plan_.rational == is_rational(format_, mask_, scale);
   const bool exact_enough =
-      digits_ ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
+      plan_.split() ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
+      : digits_     ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
       : separable_digits_
           ? separable_digits_serve(format_, mask_, *separable_digits_, scale, plan_.rational)
           : accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,

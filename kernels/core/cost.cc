@@ -40,6 +40,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, quads",
     "tensor, tiles",
     "tensor, groups",
+    "tensor, wide pairs",
     "box",
     "box, tensor cores",
     "shift",
@@ -196,6 +197,7 @@ double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mas
 /// (GRAY16, 4K, H100).
 double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
   constexpr double kDivision = 10;
+  if (plan.split()) return 0;
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     if (!component.filtered) continue;

@@ -62,11 +62,12 @@ enum class CostClass : int {
   kTensorQuads,
   kTensorTiles,
   kTensorGroups,
+  kTensorWidePairs,
   kBox,
   kBoxStrips,
   kShift,
 };
-inline constexpr int kCostClassCount = 25;
+inline constexpr int kCostClassCount = 26;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

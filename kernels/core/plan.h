@@ -89,8 +89,8 @@ struct Plan {
   bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  /// tensor: 8-bit digits of a weight, summed in int32; separable: of a column's weight, and box:
-  /// of a column's sum, if they run on tensor cores, else 0.
+  /// tensor: 8-bit digits of a weight, summed in int32, or split (split_digits.h); separable: of a
+  /// column's weight, and box: of a column's sum, if they run on tensor cores, else 0.
   int digits = 0;
   TensorMapping mapping = TensorMapping::kStay;  ///< tensor: what its products are.
   MaskStorage storage = MaskStorage::kHostMemory;
@@ -108,6 +108,11 @@ struct Plan {
     return kernel == KernelKind::kSeparable && accumulator != Accumulator::kWide
                ? Passes::kRowColumn
                : Passes::kDirect;
+  }
+
+  /// tensor adds up split sums, as floats.
+  bool split() const {
+    return kernel == KernelKind::kTensor && accumulator == Accumulator::kFloat32;
   }
 
   /// One line: "cuda coarsened 64x32 float32 rational constant-memory about 12 us (5x5, ...)".

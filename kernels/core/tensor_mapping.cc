@@ -110,6 +110,16 @@ bool packed_pairs_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
+/// The same for wide pairs.
+bool wide_pairs_serve(const FrameFormat& format, const Mask& mask) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (has_filtered(plane) && (!one_epilogue(plane) || wide_window(plane, mask, 1).parts == 0))
+      return false;
+  }
+  return true;
+}
+
 bool is_packed(const FrameFormat& format) {
   return format.plane_count == 1 && tile_kind(format.planes[0]) == kPackedKind;
 }
@@ -200,9 +210,26 @@ bool packed_columns_serve(const PlaneFormat& plane) {
          plane.row_bytes % kTensorTileBytes != kColumnBytes;
 }
 
+WideWindow wide_window(const PlaneFormat& plane, const Mask& mask, int digits) {
+  const LonePlane lone;
+  if (plane.sample_bytes != 2 || !tile_kind(plane) ||
+      quad_parts(lone.plane, lone.phases, mask) == 0)
+    return {};
+  WideWindow window;
+  window.parts = 2 * plane.component_count;
+  const PairWindow pairs = pair_window(lone.plane, lone.phases, mask);
+  const bool few = pairs.steps == kPairSteps[0] && pairs.shift == 0;
+  const bool many = pairs.steps == kPairSteps[1] && pairs.shift == 1 && digits == 1;
+  if (few || many) {
+    window.steps = pairs.steps;
+    window.shift = pairs.shift;
+  }
+  return window;
+}
+
 const char* tensor_mapping_name(TensorMapping mapping) {
-  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay",  "pairs",
-                                                       "quads", "tiles", "groups"};
+  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay",   "pairs",     "quads",
+                                                       "tiles", "groups", "wide-pairs"};
   return kNames[static_cast<std::size_t>(mapping)];
 }
 
@@ -225,6 +252,8 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
     case TensorMapping::kGroups:
       return device.warpgroups &&
              tensor_groups(format, mask, digits, device.shared_bytes).has_value();
+    case TensorMapping::kWidePairs:
+      return wide_pairs_serve(format, mask);
   }
   return false;
 }
@@ -234,6 +263,10 @@ int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask&
   if (mapping == TensorMapping::kTiles) {
     const TileWindow window = tile_window(mask);
     return digits * window.steps * window.segments;
+  }
+  if (mapping == TensorMapping::kWidePairs) {
+    const WideWindow window = wide_window(plane, mask, digits);
+    return digits * (window.steps > 0 ? window.steps : 2 * kQuadWords);
   }
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;

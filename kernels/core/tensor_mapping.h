@@ -21,8 +21,9 @@ enum class TensorMapping : int {
   kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
   kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
             ///< memory (tensor_groups.cu).
+  kWidePairs,  ///< Pairs for samples of two bytes, which are parted (tensor_wide_pairs.cu).
 };
-inline constexpr int kTensorMappingCount = 6;
+inline constexpr int kTensorMappingCount = 7;
 /// "march"
 const char* tensor_mapping_name(TensorMapping mapping);
 
@@ -84,6 +85,17 @@ int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& m
 /// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes
 /// them, and the last of them is not alone in its 128 bytes.
 bool packed_columns_serve(const PlaneFormat& plane);
+
+/// How tensor_wide_pairs.cu sees a picture of samples of two bytes, all of which it parts: in pairs
+/// of kPairSteps[0] groups that are not shifted, or of kPairSteps[1] that are, or else in quads.
+struct WideWindow {
+  int parts = 0;  ///< Of bytes, two for each component; 0 if it does not serve them or the mask.
+  int steps = 0;  ///< Of PairWindow; 0: quads.
+  int shift = 0;
+};
+/// Pairs of many groups with one digit only: with more, cutting out windows anew for each costs
+/// more than quads' products do (GRAY16, 4K, 7x7, H100: 15.7 us for 16.8, but 27.8 for 25.1).
+WideWindow wide_window(const PlaneFormat& plane, const Mask& mask, int digits);
 
 /// What the mappings ask of a device.
 struct TensorDevice {

@@ -21,6 +21,14 @@ namespace convolve {
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
 using Codes = DigitEpilogue::Codes;
 
+/// How those of tensor_wide_pairs.cu do.
+enum class WideCodes : int {
+  kGeneral,  ///< By the epilogue for any sum.
+  kDouble,   ///< The same, where it divides nothing, and values fit 32 bits.
+  kFloat,    ///< As Codes::kFloat says.
+  kSplit,    ///< As SplitEpilogue says.
+};
+
 /// The component that the bytes of one phase belong to.
 struct TensorPhase {
   int offset = 0;  ///< Bytes from the start of a row to its first sample,
@@ -56,6 +64,7 @@ struct TensorPlane {
   int inner_columns = 0;  ///< and their number.
   std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
   std::uint32_t edge_reciprocal = 0;   ///< Of the others.
+  bool sixteen = true;                 ///< All planes lie on 16 bytes.
   bool ghosts_in_tile = false;  ///< Groups: ghosts at a tile's side are samples of the same tile.
   int first_block = 0;          ///< Of the launch's.
   int edge_blocks = 0;          ///< From there on.
@@ -78,6 +87,7 @@ struct TensorArguments {
   int march_blocks = 0;  ///< tensor_march_blocks()
   int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
   int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
+  bool split = false;    ///< Of groups: sums are (split_digits.h).
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
   bool quads = false;    ///< Of pairs: they are quads.
   int pair_steps = 0;    ///< Of PairWindow.
@@ -90,6 +100,7 @@ struct TensorArguments {
   int digits = 1;
   Border border = Border::kReplicate;
   Codes codes = Codes::kGeneral;
+  WideCodes wide_codes = WideCodes::kGeneral;  ///< For launch_tensor_wide_pairs() alone.
   TensorPlane plane[kMaxPlanes];
 };
 
@@ -113,12 +124,18 @@ cudaError_t load_tensor_pairs(const TensorArguments& arguments);
 cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks);
 cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream);
 
+/// The same for small masks on samples of two bytes; `split`: of real weights whose sums are.
+cudaError_t load_tensor_wide_pairs(const TensorArguments& arguments, bool split);
+cudaError_t resident_tensor_wide_pairs_blocks(const TensorArguments& arguments, int* blocks);
+cudaError_t launch_tensor_wide_pairs(const TensorArguments& arguments, cudaStream_t stream);
+
 /// The same for the kernels of wide masks and samples, which take the planes as `tiles` say.
 cudaError_t load_tensor_tile(const TensorArguments& arguments);
 cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream);
 
 /// The same for products of warpgroups, by blocks that last, one on each of so many processors.
-/// What is read and written lies on 16 bytes; all planes have the same fragments.
+/// What is read and written lies on 16 bytes, or with split sums anywhere; all planes have the same
+/// fragments.
 cudaError_t load_tensor_groups(const TensorArguments& arguments);
 cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
                                  cudaStream_t stream);

@@ -22,8 +22,8 @@ struct TileOrigin {
 };
 
 /// Calls work(i, words) for each group: the words are four adjacent samples of a row of outputs, as
-/// they lie in memory.
-template <Codes kCodes, int kBytes, class Work>
+/// they lie in memory. kSplit: what `sum` has are values, floats.
+template <Codes kCodes, bool kSplit, int kBytes, class Work>
 __device__ __forceinline__ void each_code(const TensorPlane& plane, const TensorPhase& phase,
                                           const int (&sum)[kGroups][4], const Work& work) {
   if constexpr (kBytes == 1 && kCodes == Codes::kGeneral) {
@@ -49,9 +49,18 @@ __device__ __forceinline__ void each_code(const TensorPlane& plane, const Tensor
         work(i, words);
       } else {
         unsigned pairs[2];
-        pair_samples<kCodes>(
-            plane, phase, [&](int n) { return make_int2(sum[i][2 * n], sum[i][2 * n + 1]); },
-            pairs);
+        if constexpr (kSplit) {
+          const auto code = [&](int k) { return __float2int_rn(__int_as_float(sum[i][k])); };
+          const unsigned most = 0x00010001u * static_cast<unsigned>(plane.layout.max_code);
+#pragma unroll
+          for (int n = 0; n < 2; ++n)
+            pairs[n] =
+                encode_two(__vminu2(clamp_two(code(2 * n), code(2 * n + 1)), most), plane.layout);
+        } else {
+          pair_samples<kCodes>(
+              plane, phase, [&](int n) { return make_int2(sum[i][2 * n], sum[i][2 * n + 1]); },
+              pairs);
+        }
         const unsigned even = transpose(pairs[0]), odd = transpose(pairs[1]);
         const unsigned words[2] = {__byte_perm(even, odd, 0x5410), __byte_perm(even, odd, 0x7632)};
         work(i, words);
@@ -67,7 +76,8 @@ struct OutputRows {
   std::int64_t step;  ///< From one of the lane's rows to the next.
   int rows;           ///< Of them in the picture,
   int room;           ///< and bytes of each: 4 kPixelBytes or fewer.
-  bool whole;         ///< All lanes of the warp have all of theirs.
+  bool in_words;      ///< They lie on 16 bytes.
+  bool whole;         ///< All lanes of the warp have all of theirs, which do.
 
   __device__ __forceinline__ OutputRows(const TensorPlane& plane, TileOrigin origin, int column,
                                         int row) {
@@ -76,7 +86,8 @@ struct OutputRows {
     step = kGroupRows * plane.dst_pitch;
     room = plane.row_bytes - at;
     rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
-    whole = rows >= kGroups &&
+    in_words = plane.sixteen;
+    whole = in_words && rows >= kGroups &&
             origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
   }
 
@@ -87,15 +98,15 @@ struct OutputRows {
     if (whole)
       store_pixels<kBytes>(at, room, true, words);
     else if (i < rows)
-      store_pixels<kBytes>(at, room, room >= 4 * kPixelBytes, words);
+      store_pixels<kBytes>(at, room, in_words && room >= 4 * kPixelBytes, words);
   }
 };
 
 /// Brings codes of sums to the picture, where there is one component and the tile lies inside.
-template <Codes kCodes, int kBytes>
+template <Codes kCodes, bool kSplit, int kBytes>
 __device__ __forceinline__ void store_codes(const TensorPlane& plane, const OutputRows<kBytes>& out,
                                             const int (&sum)[kGroups][4]) {
-  each_code<kCodes, kBytes>(plane, plane.phase[0], sum, [&](int i, const auto& words) {
+  each_code<kCodes, kSplit, kBytes>(plane, plane.phase[0], sum, [&](int i, const auto& words) {
     unsigned component[1][kBytes];
 #pragma unroll
     for (int b = 0; b < kBytes; ++b)
@@ -106,11 +117,11 @@ __device__ __forceinline__ void store_codes(const TensorPlane& plane, const Outp
 
 /// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
 /// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
-template <Codes kCodes, int kBytes>
+template <Codes kCodes, bool kSplit, int kBytes>
 __device__ __forceinline__ void keep_codes(const TensorPlane& plane, const TensorPhase& phase,
                                            std::uint8_t* to, int plane_bytes, int step,
                                            const int (&sum)[kGroups][4]) {
-  each_code<kCodes, kBytes>(plane, phase, sum, [&](int i, const auto& words) {
+  each_code<kCodes, kSplit, kBytes>(plane, phase, sum, [&](int i, const auto& words) {
 #pragma unroll
     for (int b = 0; b < kBytes; ++b)
       *reinterpret_cast<unsigned*>(to + i * step + b * plane_bytes) = words[b];

@@ -14,6 +14,7 @@
 // Compiled for sm_90a alone.
 #include <type_traits>
 
+#include "kernels/core/split_digits.h"
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_ghosts.cuh"
 #include "kernels/cuda/tensor_group_store.cuh"
@@ -28,17 +29,17 @@ constexpr unsigned kPackedKinds = 1u << kPackedKind;
 /// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
 /// waits for, as far as there are registers: one component took 12.9 us with four and 14.4 with
 /// three (9x9, 4K, H100). Parting four components takes as long as filtering them, and with one to
-/// bring it packed 4:2:2 took 28.4 us for 22.1 (3x3).
+/// bring it packed 4:2:2 took 28.4 us for 22.1 (3x3). Split sums take twice the registers.
 struct Roles {
   int producers, consumers;
 
   CONVOLVE_HD constexpr int warps() const { return kWarps * (producers + consumers); }
 };
-CONVOLVE_HD constexpr Roles roles(unsigned kinds) {
-  return kinds == 0b1            ? Roles{1, 4}
-         : kinds == 0b1000       ? Roles{2, 2}
-         : kinds == kPackedKinds ? Roles{2, 2}
-                                 : Roles{1, 3};
+CONVOLVE_HD constexpr Roles roles(unsigned kinds, bool split) {
+  return split                                      ? Roles{1, 2}
+         : kinds == 0b1                             ? Roles{1, 4}
+         : kinds == 0b1000 || kinds == kPackedKinds ? Roles{2, 2}
+                                                    : Roles{1, 3};
 }
 
 /// Shared memory of a block: the stages, the weights and
@@ -168,6 +169,52 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
   }
 }
 
+/// sum = the value of the mask times a component of two bytes, a float: see split_digits.h.
+__device__ __forceinline__ void multiply_split(const TensorArguments& a, float scale, float base,
+                                               unsigned weights, unsigned samples,
+                                               int (&sum)[kGroups][4]) {
+  const TensorGroups& groups = a.groups;
+  const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
+  float value[kGroups][4];
+#pragma unroll
+  for (auto& group : value)
+#pragma unroll
+    for (float& v : group)
+      v = base;
+#pragma unroll
+  for (auto& group : sum)
+#pragma unroll
+    for (int& s : group)
+      s = 0;
+  int power = kSplitSums, byte = 1;
+#pragma unroll 1
+  while (power > 0) {
+    begin_products();
+    add_digit(a, weights + (a.digits - 1 - power + byte) * groups.digit_bytes,
+              samples + byte * plane_bytes, groups.tile.pitch, sum);
+    wait_for_products(sum);
+    // Without branches, among which products would wait for each other.
+    const bool last = byte == 1;
+    const float counted = last ? scale : 0;
+    const int kept = last ? 0 : 1;
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        value[i][k] = fmaf(static_cast<float>(sum[i][k]), counted, value[i][k]);
+        sum[i][k] *= kept;
+      }
+    byte = 1 - byte;
+    power -= last ? 1 : 0;
+    scale *= last ? 1.0f / 256 : 1.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < kGroups; ++i)
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      sum[i][k] = __float_as_int(value[i][k]);
+}
+
 CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
   return kinds >= 0b10000 && kinds != kPackedKinds ? 2 : 1;
 }
@@ -209,7 +256,7 @@ __device__ __forceinline__ void complete_tile(const TensorArguments& a, const Te
 }
 
 /// Filters component k of a tile, and after its last one says that its stage is free.
-template <unsigned kKinds, Codes kCodes>
+template <unsigned kKinds, Codes kCodes, bool kSplit>
 __device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
                                                  int tile, int k, unsigned weights,
                                                  std::uint8_t* samples, Barrier& free) {
@@ -228,20 +275,23 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   std::uint8_t* const own = samples + row * pitch + column;
   if (kBytes == 2 || phase.filtered) {
     int sum[kGroups][4];
-    multiply_tile<kBytes>(a, phase.start, weights,
-                          static_cast<unsigned>(__cvta_generic_to_shared(samples)) + offset, pitch,
-                          sum);
+    const unsigned own_samples = static_cast<unsigned>(__cvta_generic_to_shared(samples)) + offset;
+    if constexpr (kSplit)
+      multiply_split(a, plane.scale, phase.base, weights, own_samples, sum);
+    else
+      multiply_tile<kBytes>(a, phase.start, weights, own_samples, pitch, sum);
     if (!kPacked && (kAlwaysOne || plane.period == 1)) {
       const OutputRows<kBytes> out(plane, origin, column, row);
       if (out.whole) {
         if (threadIdx.x == 0) free.arrive(32);
-        store_codes<kCodes>(plane, out, sum);
+        store_codes<kCodes, kSplit>(plane, out, sum);
         return;
       }
     }
     // Until all four warps' products have read it.
     sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
-    keep_codes<kCodes, kBytes>(plane, phase, own + offset, plane_bytes, kGroupRows * pitch, sum);
+    keep_codes<kCodes, kSplit, kBytes>(plane, phase, own + offset, plane_bytes, kGroupRows * pitch,
+                                       sum);
   }
   if (k + 1 < plane.period) return;
   if constexpr (kPacked) {
@@ -260,10 +310,10 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
 
 /// kKinds: TensorGroups::kinds. kCodes: a block's first tiles wait for the code of the kernel, too,
 /// so there is to be no more of it than is used.
-template <unsigned kKinds, bool kOnePlane, Codes kCodes>
-__global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
+template <unsigned kKinds, bool kOnePlane, Codes kCodes, bool kSplit = false>
+__global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     tensor_groups_kernel(const __grid_constant__ TensorArguments a) {
-  constexpr Roles kRoles = roles(kKinds);
+  constexpr Roles kRoles = roles(kKinds, kSplit);
   extern __shared__ __align__(128) std::uint8_t memory[];
   const TensorGroups& groups = a.groups;
   constexpr bool kPacked = kKinds == kPackedKinds;
@@ -294,7 +344,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
       int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
       if (tile >= a.blocks) break;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
-      prefetch_tile(plane, groups.tile, origin_of(plane, tile).place(a));
+      if (plane.sixteen) prefetch_tile(plane, groups.tile, origin_of(plane, tile).place(a));
     }
     await_previous_launch();
     for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
@@ -340,9 +390,9 @@ __global__ void __launch_bounds__(32 * roles(kKinds).warps(), 1)
     if (k == 0)
       complete_tile<kKinds>(a, plane, origin_of(plane, tile).place(a).x,
                             tiles + turn.stage * groups.stage_bytes);
-    filter_component<kKinds, kCodes>(a, plane, tile, k, weights_at,
-                                     tiles + turn.stage * groups.stage_bytes,
-                                     barriers.free[turn.stage]);
+    filter_component<kKinds, kCodes, kSplit>(a, plane, tile, k, weights_at,
+                                             tiles + turn.stage * groups.stage_bytes,
+                                             barriers.free[turn.stage]);
     if (++k < plane.period) continue;
     k = 0;
     turn.advance(consumers, groups.stages);
@@ -375,7 +425,16 @@ GroupsKernel select_kinds(const TensorArguments& a) {
   }
 }
 
+/// The kernel of split sums.
+GroupsKernel select_split(const TensorArguments& a) {
+  if (a.groups.kinds != 0b10000)
+    return tensor_groups_kernel<0b110000, false, Codes::kGeneral, true>;
+  return a.groups.one_plane ? tensor_groups_kernel<0b10000, true, Codes::kGeneral, true>
+                            : tensor_groups_kernel<0b10000, false, Codes::kGeneral, true>;
+}
+
 GroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
+  if (a.split) return select_split(a);
   switch (codes) {
     case Codes::kBits:
       return select_kinds<Codes::kBits>(a);
@@ -401,10 +460,10 @@ cudaError_t load_tensor_groups(const TensorArguments& arguments) {
 cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
                                  cudaStream_t stream) {
   const int blocks = arguments.blocks < processors ? arguments.blocks : processors;
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
-                            dim3(static_cast<unsigned>(blocks)),
-                            dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds).warps())),
-                            arguments.groups.bytes, stream, arguments);
+  return launch_overlapping(
+      select_kernel(arguments, arguments.codes), dim3(static_cast<unsigned>(blocks)),
+      dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds, arguments.split).warps())),
+      arguments.groups.bytes, stream, arguments);
 }
 
 }  // namespace convolve

@@ -21,6 +21,19 @@ __device__ __forceinline__ int double_code(int sum, const EpilogueOf<double>& e)
   return __double2loint(fma(exact, e.scale, e.base) + 6755399441055744.0);
 }
 
+/// Two codes, of values beyond 16 bits the nearest.
+__device__ __forceinline__ unsigned clamp_two(int low, int high) {
+  unsigned codes;
+  asm("cvt.pack.sat.u16.s32 %0, %1, %2;" : "=r"(codes) : "r"(high), "r"(low));
+  return codes;
+}
+
+/// Two samples of codes; unused bits become zero.
+__device__ __forceinline__ unsigned encode_two(unsigned codes, const SampleLayout& layout) {
+  codes <<= layout.shift;
+  return layout.swap ? __byte_perm(codes, 0, 0x2301) : codes;
+}
+
 /// Calls work(code), of which code(sum) is an epilogue for any sum, inlined where nothing is
 /// divided. Codes may lie below 0 or above the component's.
 template <class Work>
@@ -73,10 +86,8 @@ __device__ __forceinline__ void pair_samples(const TensorPlane& plane, const Ten
     }
   }
 #pragma unroll
-  for (unsigned& word : words) {
-    word <<= plane.layout.shift;
-    if (plane.layout.swap) word = __byte_perm(word, 0, 0x2301);
-  }
+  for (unsigned& word : words)
+    word = encode_two(word, plane.layout);
 }
 
 /// Word n of pixels as they lie in memory, of samples of kBytes whose components lie apart.

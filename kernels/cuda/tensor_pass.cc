@@ -2,11 +2,13 @@
 #include "kernels/cuda/tensor_pass.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "kernels/core/round.h"
+#include "kernels/core/split_digits.h"
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/tensor_fragments.h"
 #include "kernels/cuda/tensor_packed_pairs.h"
@@ -98,24 +100,36 @@ bool place_ghosts(TensorPlane& plane, Border border) {
   return left && right;
 }
 
-/// Has `plane`, whose memory and size are known, taken in pairs.
-void take_pairs(TensorPlane& plane, Border border) {
-  // What an inner column reads lies within 8 bytes of it, and so does what an edge loads.
-  plane.left = 8;
-  plane.segments = 1;
-  for (int i = 0; i < plane.period; ++i)
+/// Has `plane`, whose memory and size are known, taken in pairs, or if its samples have two bytes
+/// in wide pairs. `sixteen`: all planes lie on 16 bytes, as inner columns must.
+void take_pairs(TensorPlane& plane, Border border, bool sixteen) {
+  const bool wide = plane.sample_bytes == 2;
+  // What an inner column reads lies within 8 bytes of it, and so does what an edge loads; or of
+  // samples of two bytes within 16.
+  plane.left = wide ? 16 : 8;
+  plane.segments = wide ? 2 : 1;
+  for (int i = 0; i < plane.period; ++i) {
+    const int black = plane.phase[i].black;
     if (plane.phase[i].filtered)
-      plane.pair_black = 0x01010101u * static_cast<std::uint32_t>(plane.phase[i].black);
+      plane.pair_black = wide ? 0x00010001u * encode_sample<std::uint16_t>(black, plane.layout)
+                              : 0x01010101u * static_cast<std::uint32_t>(black);
+  }
   place_columns(plane);
+  if (!sixteen) {
+    plane.inner_first = plane.inner_columns = 0;
+    plane.edge_reciprocal = reciprocal(plane.columns);
+    return;
+  }
   // Pixels have tiles of their own, all alike.
-  if (plane.parts > 2)
+  const bool pixels = !wide && plane.parts > 2;
+  if (pixels)
     plane.columns = divide_up(plane.row_bytes, kPixelTile * plane.parts);
   else if (!place_ghosts(plane, border))
     return;
   plane.inner_first = 0;
   // The ghosts of a column at the right edge that has none beside it are not found.
-  plane.inner_columns =
-      plane.columns - (plane.row_bytes % kTensorTileBytes == kColumnBytes ? 1 : 0);
+  const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == kColumnBytes;
+  plane.inner_columns = plane.columns - (alone ? 1 : 0);
   plane.inner_reciprocal = reciprocal(plane.inner_columns);
   plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
 }
@@ -142,6 +156,16 @@ void take_packed_pairs(TensorPlane& plane, Border border) {
   plane.columns = plane.inner_columns = divide_up(plane.row_bytes, kTensorTileBytes);
   plane.inner_first = 0;
   plane.inner_reciprocal = reciprocal(plane.columns);
+}
+
+/// True if values that general.wide makes of all sums of `weights` fit 32 bits, and it divides
+/// nothing.
+bool doubles_serve(const TensorPhase& phase, const DigitWeights& weights) {
+  constexpr double kTwo30 = 1073741824.0;
+  const EpilogueOf<double>& wide = phase.general.wide;
+  const double largest =
+      weights.magnitude * phase.general.max_code + std::fabs(static_cast<double>(phase.start));
+  return !wide.divide && std::fabs(wide.scale) * largest + std::fabs(wide.base) < kTwo30;
 }
 
 /// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
@@ -218,9 +242,10 @@ int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps)
 /// further: 24.8 us for 29.7 in eight steps (BGR, 4K, 5x5, H100), RGBA with two digits 35.7
 /// for 38.7.
 int place_pairs(TensorArguments& arguments, int resident_blocks) {
-  const bool pixels = arguments.plane[0].parts > 2;
+  const bool pixels = arguments.plane[0].parts > 2 && arguments.plane[0].sample_bytes == 1;
+  // Samples of two bytes: 14.5 us for 15.5 with three and 15.3 with five (GRAY16, 4K, 5x5, H100).
+  const int short_march = pixels || arguments.plane[0].sample_bytes == 2 ? 4 : 3;
   constexpr int kMostSteps = 16, kLongMarch = 4;
-  const int short_march = pixels ? 4 : 3;
   const int blocks = place_steps(arguments, resident_blocks, kMostSteps);
   arguments.early_steps = 2;
   if ((arguments.digits > 1 && !pixels) || arguments.steps <= kLongMarch) return blocks;
@@ -236,12 +261,16 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   pass.format_ = format;
   pass.mask_ = mask;
   pass.rational_ = plan.rational;
-  pass.weights_ = make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
+  pass.split_ = plan.split();
+  pass.weights_ = (plan.split() ? make_split_digits(mask)
+                                : make_digits(format, mask, plan.rational, plan.digits))
+                      .value_or(DigitWeights{});
   TensorArguments& arguments = pass.arguments_;
   arguments.plane_count = format.plane_count;
   arguments.mask_height = mask.height;
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
+  arguments.split = plan.split();
   pass.mapping_ = plan.mapping;
   Status status = pass.prepare_mapping(device);
   if (!status.ok()) return status;
@@ -274,6 +303,13 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     phases_[p] = phases ? *phases : side_by_side(plane);
     to.period = phases_[p].period;
     to.tail = phases_[p].tail;
+    if (mapping_ == TensorMapping::kWidePairs) {
+      const WideWindow window = wide_window(plane, mask_, weights_.digits);
+      arguments.quads = window.steps == 0;
+      arguments.pair_steps = window.steps;
+      arguments.pair_shift = window.shift;
+      to.parts = window.parts;
+    }
     if (!phases) continue;
     const TensorWindow window = tensor_window(plane, *phases, mask_);
     to.left = window.left;
@@ -292,7 +328,7 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &resident_blocks_));
   }
-  if (status.ok() && (mapping_ == TensorMapping::kPairs || arguments.quads)) {
+  if (status.ok() && (mapping_ == TensorMapping::kPairs || mapping_ == TensorMapping::kQuads)) {
     append_fragments(kPairs);
     arguments.packed = tile_kind(format_.planes[0]) == kPackedKind;
     status = CONVOLVE_CUDA(arguments.packed ? load_tensor_packed_pairs(arguments)
@@ -302,8 +338,15 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
                                  ? resident_tensor_packed_pairs_blocks(arguments, &resident_pairs_)
                                  : resident_tensor_pairs_blocks(arguments, &resident_pairs_));
   }
+  if (status.ok() && mapping_ == TensorMapping::kWidePairs) {
+    append_fragments(kWidePairs);
+    status = CONVOLVE_CUDA(load_tensor_wide_pairs(arguments, split_));
+    if (status.ok())
+      status = CONVOLVE_CUDA(resident_tensor_wide_pairs_blocks(arguments, &resident_pairs_));
+  }
   // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
-  with_tiles_ = mapping_ == TensorMapping::kTiles || !with_columns_;
+  with_tiles_ = mapping_ == TensorMapping::kTiles ||
+                (mapping_ == TensorMapping::kGroups && !with_columns_ && !split_);
   if (status.ok() && with_tiles_) {
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
     append_fragments(kTiles);
@@ -324,18 +367,21 @@ void TensorPass::append_fragments(Operands operands) {
     if (!has_filtered(plane)) continue;
     int twin = 0;
     // By the mask alone, or by how samples lie, too.
-    const bool one_for_all = operands == kTiles || operands == kGroups || arguments_.quads;
+    const bool one_for_all =
+        operands == kTiles || operands == kGroups || operands == kWidePairs || arguments_.quads;
     while (twin < p && !(has_filtered(format_.planes[twin]) &&
                          (one_for_all || same_steps(format_.planes[twin], plane))))
       ++twin;
     first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
     if (twin < p) continue;
+    const LonePlane lone;
     const std::vector<std::uint32_t> words =
-        operands == kGroups  ? group_fragments(mask_, weights_)
-        : operands == kTiles ? tile_fragments(mask_, weights_)
-        : operands != kPairs ? tensor_fragments(plane, phases_[p], mask_, weights_)
-        : arguments_.quads   ? quad_fragments(mask_, weights_)
-                             : pair_fragments(plane, phases_[p], mask_, weights_);
+        operands == kGroups    ? group_fragments(mask_, weights_)
+        : operands == kTiles   ? tile_fragments(mask_, weights_)
+        : operands == kColumns ? tensor_fragments(plane, phases_[p], mask_, weights_)
+        : arguments_.quads     ? quad_fragments(mask_, weights_)
+        : operands == kPairs   ? pair_fragments(plane, phases_[p], mask_, weights_)
+                               : pair_fragments(lone.plane, lone.phases, mask_, weights_);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
   }
 }
@@ -344,16 +390,27 @@ void TensorPass::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
   // All components must come to codes in one way: the least of what each could. The kernels of
   // small masks take kBits to mean one digit, which sums of that size have anyway.
-  Codes most = weights_.digits == 1 ? Codes::kBits : Codes::kFloat;
+  Codes most =
+      weights_.digits == 1 && mapping_ != TensorMapping::kWidePairs ? Codes::kBits : Codes::kFloat;
   do {
     arguments_.codes = most;
     for (int p = 0; p < format_.plane_count; ++p)
       if (has_filtered(format_.planes[p]))
         most = std::min(most, update_plane(p, scale, bias, arguments_.codes));
   } while (most != arguments_.codes);
+  if (mapping_ == TensorMapping::kWidePairs) arguments_.wide_codes = choose_wide_codes();
   have_epilogues_ = true;
   scale_ = scale;
   bias_ = bias;
+}
+
+WideCodes TensorPass::choose_wide_codes() const {
+  if (split_) return WideCodes::kSplit;
+  if (arguments_.codes == Codes::kFloat) return WideCodes::kFloat;
+  for (int p = 0; p < format_.plane_count; ++p)
+    if (has_filtered(format_.planes[p]) && !doubles_serve(arguments_.plane[p].phase[0], weights_))
+      return WideCodes::kGeneral;
+  return WideCodes::kDouble;
 }
 
 Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
@@ -370,6 +427,12 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
     phase.filtered = component.filtered;
     to.copies = to.copies || !component.filtered;
     if (!component.filtered) continue;
+    if (split_) {
+      const SplitEpilogue epilogue = make_split_epilogue(component, mask_, weights_, scale, bias);
+      phase.base = epilogue.base;
+      to.scale = epilogue.scale;
+      continue;
+    }
     const DigitEpilogue epilogue =
         make_digit_epilogue(component, mask_, weights_, scale, bias, rational_, most);
     most = std::min(most, epilogue.codes);
@@ -381,7 +444,7 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
     to.uniform = to.uniform && phase.start == shown->start && phase.base == shown->base;
   }
   // Bytes that are copied may get any code first.
-  if (to.uniform) {
+  if (to.uniform && shown != nullptr) {
     to.phase[0].start = shown->start;
     to.phase[0].base = shown->base;
     to.phase[0].general = shown->general;
@@ -421,26 +484,29 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  arguments.pairs = (mapping_ == TensorMapping::kPairs || arguments.quads) &&
-                    on_sixteen(arguments) &&
-                    (!arguments.packed || packed_columns_serve(format.planes[0]));
-  const bool in_groups = mapping_ == TensorMapping::kGroups && on_sixteen(arguments);
-  const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || on_sixteen(arguments));
-  const Operands operands = arguments.pairs ? kPairs
-                            : in_groups     ? kGroups
-                            : in_tiles      ? kTiles
-                                            : kColumns;
+  const bool wide = mapping_ == TensorMapping::kWidePairs, sixteen = on_sixteen(arguments);
+  arguments.pairs = wide || ((mapping_ == TensorMapping::kPairs || arguments.quads) && sixteen &&
+                             (!arguments.packed || packed_columns_serve(format.planes[0])));
+  const bool in_groups = mapping_ == TensorMapping::kGroups && (sixteen || split_);
+  const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || sixteen);
+  const Operands operands = wide              ? kWidePairs
+                            : arguments.pairs ? kPairs
+                            : in_groups       ? kGroups
+                            : in_tiles        ? kTiles
+                                              : kColumns;
   const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
+    to.sixteen = sixteen;
     to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
     if (arguments.pairs && arguments.packed)
       take_packed_pairs(to, border);
     else if (arguments.pairs)
-      take_pairs(to, border);
+      take_pairs(to, border, sixteen);
     else if (in_groups)
-      to.ghosts_in_tile = ghosts_in_tile(to, arguments.groups.tile,
-                                         arguments.groups.kinds == 1u << kPackedKind, border);
+      to.ghosts_in_tile =
+          sixteen && ghosts_in_tile(to, arguments.groups.tile,
+                                    arguments.groups.kinds == 1u << kPackedKind, border);
     else if (!in_tiles)
       place_columns(to);
   }
@@ -466,6 +532,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
   if (blocks == 0) return {};
   arguments.blocks = blocks;
   return CONVOLVE_CUDA(!arguments.pairs   ? launch_tensor(arguments, stream)
+                       : wide             ? launch_tensor_wide_pairs(arguments, stream)
                        : arguments.packed ? launch_tensor_packed_pairs(arguments, stream)
                                           : launch_tensor_pairs(arguments, stream));
 }

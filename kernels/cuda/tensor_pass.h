@@ -30,18 +30,20 @@ class TensorPass {
                 Border border, cudaStream_t stream);
 
  private:
-  /// Fragments for columns (tensor.cu), pairs or quads (tensor_pairs.cu), tiles
-  /// (tensor_tile.cu) or groups (tensor_groups.cu).
-  enum Operands { kColumns, kPairs, kTiles, kGroups, kOperands };
+  /// Fragments for columns (tensor.cu), pairs or quads (tensor_pairs.cu), tiles (tensor_tile.cu),
+  /// groups (tensor_groups.cu) or wide pairs (tensor_wide_pairs.cu).
+  enum Operands { kColumns, kPairs, kTiles, kGroups, kWidePairs, kOperands };
 
   Status prepare_mapping(const DeviceCapabilities& device);
   void append_fragments(Operands operands);
   void update_epilogues(double scale, double bias);
+  WideCodes choose_wide_codes() const;
   Codes update_plane(int p, double scale, double bias, Codes most);
 
   FrameFormat format_;
   Mask mask_;
   bool rational_ = false;
+  bool split_ = false;  ///< Plan::split()
   DigitWeights weights_;
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
   DeviceMemory device_fragments_;

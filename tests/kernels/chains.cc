@@ -73,8 +73,10 @@ std::vector<Step> chain_steps() {
   for (const TestMaskPtr& mask : {small, large})
     for (int m = 0; m < kTensorMappingCount; ++m) {
       const auto mapping = static_cast<TensorMapping>(m);
-      if ((mapping == TensorMapping::kPairs || mapping == TensorMapping::kQuads) && mask == large)
-        continue;
+      const bool small_only = mapping == TensorMapping::kPairs ||
+                              mapping == TensorMapping::kQuads ||
+                              mapping == TensorMapping::kWidePairs;
+      if (small_only && mask == large) continue;
       steps.push_back({std::string("tensor ") + tensor_mapping_name(mapping) + " " + mask->name,
                        KernelKind::kTensor, mapping, mask, how});
     }

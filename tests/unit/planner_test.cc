@@ -121,12 +121,19 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
                 .message()
                 .find("memory: a tile with the halo of a 255x255 mask"),
             std::string::npos);
-  EXPECT_NE(make_plan(deep, mask_of("disk:9"), tensor, h100())
+  DeviceCapabilities ada = h100();
+  ada.compute_capability = 89;
+  EXPECT_NE(make_plan(deep, mask_of("disk:9"), tensor, ada)
                 .status()
                 .message()
                 .find("size: the weights need more than 3"),
             std::string::npos)
       << "sums of real weights and 16 bits do not fit 32";
+  EXPECT_EQ(make_plan(deep, mask_of("disk:9"), tensor, h100()).value().mapping,
+            TensorMapping::kGroups);
+  const Plan split = make_plan(deep, mask_of("disk:3"), tensor, ada).value();
+  EXPECT_TRUE(split.split());
+  EXPECT_EQ(split.mapping, TensorMapping::kWidePairs);
   // Every other sample is of nobody.
   deep.planes[0].components[0].step = 4;
   EXPECT_NE(make_plan(deep, mask, tensor, h100())

@@ -40,6 +40,19 @@ Mask square(int side) {
   return mask;
 }
 
+/// Components of two bytes side by side.
+PlaneFormat wide_plane_of(int components) {
+  PlaneFormat plane = plane_of(components);
+  plane.sample_bytes = 2;
+  plane.row_bytes *= 2;
+  for (int c = 0; c < components; ++c) {
+    plane.components[c].offset *= 2;
+    plane.components[c].step *= 2;
+    plane.components[c].depth = 16;
+  }
+  return plane;
+}
+
 TEST(TensorMapping, WhatServesWhat) {
   const FrameFormat grey = frame_of({plane_of(1)});
   const auto serves = [&grey](TensorMapping mapping, int side, bool warpgroups) {
@@ -67,16 +80,47 @@ TEST(TensorMapping, ATileThatDoesNotFitIsNone) {
 }
 
 TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
-  FrameFormat uv = frame_of({plane_of(2)});
-  const auto pairs = [&uv] {
-    return tensor_mapping_serves(TensorMapping::kPairs, uv, square(3), 1, {kShared, true});
+  for (const bool wide : {false, true}) {
+    FrameFormat uv = frame_of({wide ? wide_plane_of(2) : plane_of(2)});
+    const auto pairs = [&uv, wide] {
+      return tensor_mapping_serves(wide ? TensorMapping::kWidePairs : TensorMapping::kPairs, uv,
+                                   square(3), 1, {kShared, true});
+    };
+    EXPECT_TRUE(pairs());
+    uv.planes[0].components[1].black = 128;
+    EXPECT_FALSE(pairs());
+    uv.planes[0].components[1].black = 0;
+    uv.planes[0].components[1].filtered = false;
+    EXPECT_FALSE(pairs());
+  }
+}
+
+TEST(TensorMapping, WidePairsServeOneOrTwoComponentsOfTwoBytes) {
+  const auto serves = [](const FrameFormat& format, int side) {
+    return tensor_mapping_serves(TensorMapping::kWidePairs, format, square(side), 1,
+                                 {kShared, false});
   };
-  EXPECT_TRUE(pairs());
-  uv.planes[0].components[1].black = 128;
-  EXPECT_FALSE(pairs());
-  uv.planes[0].components[1].black = 0;
-  uv.planes[0].components[1].filtered = false;
-  EXPECT_FALSE(pairs());
+  EXPECT_TRUE(serves(frame_of({wide_plane_of(1), wide_plane_of(2)}), 9));
+  EXPECT_FALSE(serves(frame_of({wide_plane_of(1), wide_plane_of(2)}), 11));
+  EXPECT_FALSE(serves(frame_of({wide_plane_of(3)}), 3));
+  EXPECT_FALSE(serves(frame_of({plane_of(1)}), 3));
+}
+
+// Pairs where a window is found in three groups, or by cutting it out once; else quads.
+TEST(TensorMapping, WidePairsAreQuadsWhereWindowsCostMore) {
+  const auto steps = [](int side, int digits) {
+    return wide_window(wide_plane_of(1), square(side), digits).steps;
+  };
+  EXPECT_EQ(steps(3, 3), 3);
+  EXPECT_EQ(steps(5, 1), 3);
+  EXPECT_EQ(steps(7, 1), 4);
+  EXPECT_EQ(steps(7, 2), 0);
+  EXPECT_EQ(steps(9, 1), 0);
+  EXPECT_EQ(wide_window(wide_plane_of(2), square(7), 1).parts, 4);
+  EXPECT_EQ(wide_window(wide_plane_of(2), square(7), 1).shift, 1);
+  Mask wide = square(7);
+  wide.height = 5;
+  EXPECT_EQ(wide_window(wide_plane_of(1), wide, 1).steps, 0) << "three groups, but shifted";
 }
 
 TEST(TensorMapping, PairsOfPackedComponents) {
@@ -107,6 +151,8 @@ TEST(TensorMapping, Products) {
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(5), 1), 3);
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(7), 2), 8);
   EXPECT_EQ(tensor_products(TensorMapping::kQuads, plane_of(1), square(9), 2), 12);
+  EXPECT_EQ(tensor_products(TensorMapping::kWidePairs, wide_plane_of(2), square(5), 2), 6);
+  EXPECT_EQ(tensor_products(TensorMapping::kWidePairs, wide_plane_of(1), square(9), 3), 18);
   EXPECT_EQ(tensor_products(TensorMapping::kMarch, plane_of(1), square(9), 1), 9);
   EXPECT_EQ(tensor_products(TensorMapping::kStay, plane_of(1), square(31), 1), 62);
   EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(4), square(31), 1), 38);
