@@ -203,8 +203,10 @@ double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& 
     if (!component.filtered) continue;
     const Epilogue epilogue =
         make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
-    if (epilogue.in_float ? epilogue.narrow.divide : epilogue.wide.divide) return kDivision;
-    return epilogue.in_float ? 0 : 1;
+    if (epilogue.in_float && !epilogue.narrow.divide) return 0;
+    // Wide pairs turn to double before they divide, which costs them nothing to speak of.
+    if (plan.mapping == TensorMapping::kWidePairs) return epilogue.wide.divide ? kDivision : 0;
+    return epilogue.in_float || epilogue.wide.divide ? kDivision : 1;
   }
   return 0;
 }
