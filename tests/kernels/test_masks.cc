@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/kernels/test_masks.h"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -9,6 +10,8 @@
 
 namespace convolve::testing {
 namespace {
+
+constexpr double kPi = 3.14159265358979323846;
 
 /// A test program with a mask that cannot be made has nothing to test.
 TestMaskPtr made(std::string name, const MaskSource& source, Normalize normalize) {
@@ -93,6 +96,26 @@ TestMaskPtr random_rank1_mask(int width, int height, Weights weights) {
       source.weights.push_back(y * x);
   if (weights == Weights::kRational) source.divisor = even_above(sum);
   return made(size_name("rank1", width, height, weights), source, Normalize::kNone);
+}
+
+TestMaskPtr skewed_mask(int width, int height) {
+  const auto bell = [](int taps) {
+    std::vector<double> values;
+    for (int i = 0; i < taps; ++i) {
+      const double u = (i + 0.5) / taps;
+      const double lean = std::sin(kPi * (u + 0.3 * u * (1 - u)));
+      values.push_back(lean * lean * (1 - 1.4 * u));
+    }
+    return values;
+  };
+  const std::vector<double> row = bell(width), column = bell(height);
+  const double sum = sum_of(row) * sum_of(column);
+  MaskSource source = sized(width, height);
+  for (const double y : column)
+    for (const double x : row)
+      source.weights.push_back(y * x * 0.97123456789 / sum);
+  return made("skewed-" + std::to_string(width) + "x" + std::to_string(height), source,
+              Normalize::kNone);
 }
 
 TestMaskPtr box_mask(int width, int height, Weights weights) {

@@ -49,6 +49,9 @@ TestMaskPtr random_mask(int width, int height, Weights weights);
 /// The same as a column times a row.
 TestMaskPtr random_rank1_mask(int width, int height, Weights weights);
 
+/// A smooth bell of rank 1, leaning to the left and the top, with weights of both signs.
+TestMaskPtr skewed_mask(int width, int height);
+
 /// All weights equal: 1 over their number, or an irrational share of that.
 TestMaskPtr box_mask(int width, int height, Weights weights);
 
