@@ -94,7 +94,9 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->plan_ = std::move(plan.value());
     convolver->plan_.storage = job.value()->storage();
     const Plan& chosen = convolver->plan_;
-    if (chosen.digits > 0 && chosen.kernel == KernelKind::kSeparable)
+    if (chosen.coarse.column > 0)
+      convolver->coarse_mask_ = make_coarse_mask(mask, chosen.coarse);
+    else if (chosen.digits > 0 && chosen.kernel == KernelKind::kSeparable)
       convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
     else if (chosen.split())
       convolver->digits_ = make_split_digits(mask);
@@ -112,8 +114,9 @@ bool Convolver::serves(double scale, double bias) const {
   if (plan_.kernel == KernelKind::kBox || plan_.kernel == KernelKind::kShift)
     return plan_.rational == is_rational(format_, mask_, scale);
   const bool exact_enough =
-      plan_.split() ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
-      : digits_     ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
+      coarse_mask_    ? coarse_mask_serves(format_, mask_, *coarse_mask_, scale)
+      : plan_.split() ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
+      : digits_       ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
       : separable_digits_
           ? separable_digits_serve(format_, mask_, *separable_digits_, scale, plan_.rational)
           : accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,

@@ -19,6 +19,7 @@
 #include "kernels/core/alpha_weighting.h"
 #include "kernels/core/backend.h"
 #include "kernels/core/border.h"
+#include "kernels/core/coarse_mask.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/mask.h"
 #include "kernels/core/mask_grammar.h"
@@ -70,7 +71,8 @@ class Convolver {
   // Of mask_, if the plan counts in digits.
   std::optional<DigitWeights> digits_;
   std::optional<SeparableDigits> separable_digits_;
-  WeightTotals weight_totals_;  ///< Of mask_, if colour is weighted by alpha.
+  std::optional<CoarseMask> coarse_mask_;  ///< Of mask_, if the plan is on a coarse grid.
+  WeightTotals weight_totals_;             ///< Of mask_, if colour is weighted by alpha.
   std::shared_ptr<Device> device_;
   std::unique_ptr<Job> job_;
 };

@@ -34,6 +34,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "separable wide",
     "separable, tensor cores",
     "separable, tensor cores, two-pass",
+    "separable, coarse grid",
     "tensor, marching",
     "tensor, any mask",
     "tensor, pairs",
@@ -97,6 +98,16 @@ GroupWork separable_products(const Plan& plan, const ComponentGroup& group, cons
   return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
 }
 
+/// separable on a coarse grid: multiply-adds a sample of the grid's convolution down the picture.
+/// Beside these there is what looks, for the ghosts, too, and what draws.
+GroupWork coarse_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  const double spacing = plan.coarse.column;
+  const double ghosts =
+      (group.width + mask.width) * 1.0 / group.width * (group.height + mask.height) / group.height;
+  return {tiled_samples(group.width, group.height, 4, 1),
+          mask.height / spacing / spacing + 4 * ghosts};
+}
+
 GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
   const auto in_tiles = [&](int width, int height) {
     return tiled_samples(group.width, group.height, width, height);
@@ -106,6 +117,7 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kCoarsened:
       return {in_tiles(kCoarsenedTileWidth, kCoarsenedTileHeight), taps};
     case KernelKind::kSeparable: {
+      if (plan.coarse.column > 0) return coarse_work(plan, group, mask);
       if (in_digits(plan)) return separable_products(plan, group, mask);
       if (plan.passes() == Passes::kDirect) return {in_tiles(kBookBlock, 1), taps};
       if (plan.fused) return {in_tiles(plan.tile_width, plan.tile_height), fused_work(plan, mask)};
@@ -343,6 +355,7 @@ CostClass cost_class(const Plan& plan) {
     case KernelKind::kCoarsened:
       return by_accumulator(CostClass::kCoarsenedFloat32, plan.accumulator);
     case KernelKind::kSeparable:
+      if (plan.coarse.column > 0) return CostClass::kSeparableCoarse;
       if (in_digits(plan))
         return plan.fused ? CostClass::kSeparableTensor : CostClass::kSeparableTensorTwoPass;
       if (plan.passes() == Passes::kDirect) return CostClass::kSeparableWide;

@@ -56,6 +56,7 @@ enum class CostClass : int {
   kSeparableWide,
   kSeparableTensor,
   kSeparableTensorTwoPass,
+  kSeparableCoarse,
   kTensorMarch,
   kTensorStay,
   kTensorPairs,
@@ -67,7 +68,7 @@ enum class CostClass : int {
   kBoxStrips,
   kShift,
 };
-inline constexpr int kCostClassCount = 26;
+inline constexpr int kCostClassCount = 27;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

@@ -68,6 +68,11 @@ std::string about(double us) {
          " us";
 }
 
+/// Of the row, then of the column, as sizes are.
+std::string spacing_text(const CoarseSpacing& spacing) {
+  return std::to_string(spacing.row) + "x" + std::to_string(spacing.column);
+}
+
 }  // namespace
 
 std::string Plan::to_string() const {
@@ -76,7 +81,10 @@ std::string Plan::to_string() const {
   if (tile_width > 0)
     text += " tile " + std::to_string(tile_width) + "x" + std::to_string(tile_height);
   if (kernel == KernelKind::kSeparable && backend == BackendKind::kCuda)
-    text += passes() == Passes::kDirect ? " one-pass" : fused ? " fused" : " two-pass";
+    text += coarse.column > 0             ? " coarse " + spacing_text(coarse)
+            : passes() == Passes::kDirect ? " one-pass"
+            : fused                       ? " fused"
+                                          : " two-pass";
   if (digits > 0) text += digits == 1 ? " 1 digit" : " " + std::to_string(digits) + " digits";
   text += std::string(" ") + accumulator_name(accumulator) + (rational ? " rational " : " real ");
   text += storage_name(storage);
@@ -93,7 +101,8 @@ bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.kernel == b.kernel && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.fused == b.fused && a.rational == b.rational &&
          a.accumulator == b.accumulator && a.digits == b.digits && a.mapping == b.mapping &&
-         a.storage == b.storage && a.weighted == b.weighted && a.reason == b.reason;
+         a.coarse == b.coarse && a.storage == b.storage && a.weighted == b.weighted &&
+         a.reason == b.reason;
 }
 
 }  // namespace convolve

@@ -10,6 +10,7 @@
 #include "kernels/core/alpha_weighting.h"
 #include "kernels/core/arithmetic.h"
 #include "kernels/core/border.h"
+#include "kernels/core/coarse_mask.h"
 #include "kernels/core/mask.h"
 #include "kernels/core/status.h"
 #include "kernels/core/tensor_mapping.h"
@@ -66,6 +67,9 @@ struct Options {
   /// Of kernel tensor, on CUDA: how it maps to products; nothing = chosen. Tests and benchmarks
   /// ask.
   std::optional<TensorMapping> mapping;
+  /// Of kernel separable, on CUDA: whether it takes a coarse grid; nothing = chosen. Tests and
+  /// benchmarks ask.
+  std::optional<bool> coarse;
 };
 
 /// What the planner needs to know of a device.
@@ -93,6 +97,7 @@ struct Plan {
   /// column's weight, and box: of a column's sum, if they run on tensor cores, else 0.
   int digits = 0;
   TensorMapping mapping = TensorMapping::kStay;  ///< tensor: what its products are.
+  CoarseSpacing coarse;                          ///< separable: on a coarse grid, if not of 0.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.

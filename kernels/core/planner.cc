@@ -10,6 +10,7 @@
 #include "kernels/core/box_strip.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/byte_phases.h"
+#include "kernels/core/coarse_mask.h"
 #include "kernels/core/cost.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
@@ -247,6 +248,19 @@ bool plan_separable_digits(const FrameFormat& format, const Mask& mask, const Op
   return true;
 }
 
+/// Has separable run on a coarse grid, if the mask is smooth enough.
+bool plan_coarse(const FrameFormat& format, const Mask& mask, const Options& options,
+                 const DeviceCapabilities& device, Plan& plan) {
+  if (device.backend != BackendKind::kCuda || weights_by_alpha(format, options)) return false;
+  const std::optional<CoarseMask> coarse = choose_coarse_mask(format, mask, options.scale);
+  if (!coarse || coarse_shared_bytes(format, mask, coarse->spacing()) > device.shared_bytes)
+    return false;
+  plan.coarse = coarse->spacing();
+  plan.accumulator = Accumulator::kFloat32;
+  plan.storage = MaskStorage::kGlobalMemory;
+  return true;
+}
+
 /// True if kernel box takes all planes on tensor cores; it does so plane by plane.
 bool box_runs_in_strips(const FrameFormat& format, const Mask& mask,
                         const DeviceCapabilities& device) {
@@ -336,9 +350,22 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
     return plan;
   }
 
-  if (kernel == KernelKind::kSeparable &&
-      plan_separable_digits(format, mask, options, device, plan))
-    return plan;
+  if (kernel == KernelKind::kSeparable) {
+    const bool with_digits = plan_separable_digits(format, mask, options, device, plan);
+    Plan coarse;
+    coarse.backend = device.backend;
+    coarse.kernel = kernel;
+    if (options.coarse.value_or(true) && plan_coarse(format, mask, options, device, coarse)) {
+      const CostConstants constants = cost_constants(device);
+      const auto predicted = [&](const Plan& p) {
+        return predicted_microseconds(constants, p, format, mask);
+      };
+      if (options.coarse || !with_digits || predicted(coarse) < predicted(plan)) return coarse;
+    } else if (options.coarse.value_or(false)) {
+      return unsupported("rank: the mask is not smooth enough for a coarse grid");
+    }
+    if (with_digits) return plan;
+  }
 
   const Result<Accumulator> accumulator = choose_accumulator(
       format, mask, options.scale, options.bias, plan.passes(), /*with_int32=*/cuda);
@@ -414,7 +441,9 @@ std::string taps_text(const Mask& mask) {
 std::string reason_for(const Plan& plan, const Mask& mask) {
   if (plan.kernel == KernelKind::kSeparable)
     return size_text(mask) + ", rank 1: " + taps_text(mask) +
-           (plan.digits > 0 ? ", on tensor cores" : "");
+           (plan.coarse.column > 0 ? ", smooth: on a coarse grid"
+            : plan.digits > 0      ? ", on tensor cores"
+                                   : "");
   if (plan.kernel == KernelKind::kTensor) return size_text(mask) + ", on tensor cores";
   if (plan.kernel == KernelKind::kBox)
     return size_text(mask) + ", equal weights: running sums" +

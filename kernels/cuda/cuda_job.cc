@@ -16,6 +16,7 @@
 #include "kernels/core/separable_digits.h"
 #include "kernels/core/shift.h"
 #include "kernels/cuda/check.h"
+#include "kernels/cuda/coarse_tables.h"
 #include "kernels/cuda/fault.h"
 #include "kernels/cuda/mask_bank.h"
 #include "kernels/cuda/planes.h"
@@ -67,11 +68,14 @@ class CudaJob final : public Job {
   bool weighting() const { return plan_.weighted.has_value(); }
   /// Kernel separable on tensor cores.
   bool in_digits() const { return plan_.kernel == KernelKind::kSeparable && plan_.digits > 0; }
+  /// Kernel separable on a coarse grid.
+  bool on_coarse() const { return plan_.coarse.column > 0; }
   bool needs_device(int plane) const;
   Status place_mask();
   Status prepare_weighting();
   Status prepare_tensor();
   void prepare_digits();
+  Status prepare_coarse();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
@@ -153,7 +157,9 @@ Status CudaJob::prepare() {
 }
 
 Status CudaJob::place_mask() {
-  if (in_digits())
+  if (on_coarse()) {
+    if (Status status = prepare_coarse(); !status.ok()) return status;
+  } else if (in_digits())
     prepare_digits();
   else if (plan_.passes() == Passes::kRowColumn)
     weights_ = encode_factors(mask_, plan_.accumulator, plan_.rational);
@@ -203,6 +209,17 @@ void CudaJob::prepare_digits() {
   to.fused = plan_.fused;
   to.processors = std::max(1, core_->capabilities().processors);
   to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
+}
+
+/// The tables of all three grids.
+Status CudaJob::prepare_coarse() {
+  const std::optional<CoarseMask> coarse = make_coarse_mask(mask_, plan_.coarse);
+  if (!coarse) return unsupported("kernel separable: the mask has no coarse grid");
+  arguments_.separable.processors = std::max(1, core_->capabilities().processors);
+  const std::vector<std::uint32_t> words = coarse_tables(*coarse, arguments_.coarse);
+  weights_.resize(words.size() * sizeof(std::uint32_t));
+  std::memcpy(weights_.data(), words.data(), weights_.size());
+  return {};
 }
 
 /// For the planes of the planned format; its fields take the same.
@@ -284,18 +301,24 @@ Status CudaJob::reserve_intermediate() {
   if (plan_.passes() != Passes::kRowColumn || plan_.fused) return {};
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
-  std::size_t pitch = 0, rows = 0, digits = 0;
+  std::size_t pitch = 0, rows = 0, digits = 0, coarse = 0;
   for (int g = 0; g < count; ++g) {
     if (groups[g].weighted) continue;
     digits = std::max(digits,
                       groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
                                                                arguments_.separable.column_chunks));
+    if (on_coarse())
+      coarse = std::max(
+          coarse, groups[g].count *
+                      separable_coarse_bytes(arguments_.coarse, groups[g].width, groups[g].height));
     const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
     pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
   }
-  Result<DeviceMemory> memory =
-      DeviceMemory::make(in_digits() ? digits : pitch * rows, core_->stream());
+  Result<DeviceMemory> memory = DeviceMemory::make(on_coarse()   ? coarse
+                                                   : in_digits() ? digits
+                                                                 : pitch * rows,
+                                                   core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
   arguments_.intermediate = intermediate_.data();
@@ -324,6 +347,8 @@ void CudaJob::update_epilogues(double scale, double bias) {
         divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
       } else if (shift_) {
         epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
+      } else if (on_coarse()) {
+        epilogues_[p][c] = make_coarse_epilogue(component, mask_, scale, bias);
       } else if (in_digits()) {
         digits_[p][c] =
             make_separable_epilogue(component, mask_, separable_, scale, bias, plan_.rational);

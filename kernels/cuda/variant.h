@@ -70,6 +70,23 @@ struct SeparableArguments {
   int stages = 1;        ///< two-pass: of rows that it holds.
 };
 
+/// One axis of separable on a coarse grid: SplineAxis, and where its tables begin, in words of four
+/// numbers (coarse_tables.h).
+struct CoarseAxisArguments {
+  int spacing = 1;
+  int first = 0;
+  int taps = 1;
+  int looks = 0;
+  int weights = 0;
+  int draws = 0;
+  float step = 0;
+  float sum = 0;  ///< Of the weights.
+};
+
+struct CoarseArguments {
+  CoarseAxisArguments column, row, cross;
+};
+
 struct LaunchArguments {
   Accumulator accumulator = Accumulator::kFloat32;
   MaskStorage storage = MaskStorage::kConstantMemory;
@@ -83,6 +100,7 @@ struct LaunchArguments {
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
   std::int64_t intermediate_pitch = 0;  ///< bytes.
   SeparableArguments separable;
+  CoarseArguments coarse;
 };
 
 /// A kernel variant. All functions work in the current context and return their own call's error.
@@ -104,6 +122,9 @@ struct Variant {
 /// Bytes of device memory between the passes of separable on tensor cores, for one component.
 std::size_t separable_tensor_bytes(int width, int height, int column_chunks);
 
+/// Bytes of device memory between the launches of separable on a coarse grid, for one component.
+std::size_t separable_coarse_bytes(const CoarseArguments& coarse, int width, int height);
+
 /// The variant of `plan`; kAuto has none, nor has kTensor, which filters whole frames.
 const Variant& cuda_variant(const Plan& plan);
 
@@ -115,6 +136,7 @@ extern const Variant kCachedHaloVariant;
 extern const Variant kCoarsenedVariant;
 extern const Variant kSeparableVariant;
 extern const Variant kSeparableTensorVariant;
+extern const Variant kSeparableCoarseVariant;
 extern const Variant kBoxVariant;
 extern const Variant kShiftVariant;
 

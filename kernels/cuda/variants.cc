@@ -20,6 +20,7 @@ const Variant& cuda_variant(const Plan& plan) {
     case KernelKind::kCoarsened:
       return kCoarsenedVariant;
     case KernelKind::kSeparable:
+      if (plan.coarse.column > 0) return kSeparableCoarseVariant;
       return plan.digits > 0 ? kSeparableTensorVariant : kSeparableVariant;
     case KernelKind::kBox:
       return kBoxVariant;

@@ -279,9 +279,17 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
                    3 * 4 * 256 * 64 / 1e6);
   // Two passes: 64 rows of outputs ask for 64 + 300 rows of sums.
   const Mask long_mask = mask_of("gaussian:50");
-  const Plan two_pass = plan_of(format, "gaussian:50", KernelKind::kSeparable).value();
+  Options options;
+  options.kernel = KernelKind::kSeparable;
+  options.coarse = false;
+  const Plan two_pass = make_plan(format, long_mask, options, h100()).value();
   EXPECT_DOUBLE_EQ(work_of(two_pass, format, long_mask)[0].regimes[0][kCostLoneWork],
                    2 * 11 * 364 / 64.0 + 3 * 11);
+  // On a grid of four pixels, each convolved with 301 / 4 of them; ghosts on both axes.
+  options.coarse = true;
+  const Plan coarse = make_plan(format, long_mask, options, h100()).value();
+  EXPECT_DOUBLE_EQ(work_of(coarse, format, long_mask)[0].regimes[0][kCostLoneWork],
+                   301 / 16.0 + 4 * (557 / 256.0) * (365 / 64.0));
 
   const Plan tensor = plan_of(format, "box:5", KernelKind::kTensor).value();
   const std::vector<LaunchWork> one = work_of(tensor, format, mask);

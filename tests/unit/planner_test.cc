@@ -237,8 +237,36 @@ TEST(Planner, SeparableRunsOnTensorCoresWhereTheseServe) {
   device = h100();
   device.compute_capability = 75;
   device.shared_bytes = 64 * 1024;
-  EXPECT_EQ(plan_of(format, "gaussian:100", device).digits, 2);
-  EXPECT_EQ(plan_of(format, "gaussian:350", device).digits, 0);
+  EXPECT_EQ(plan_of(format, "gaussian:100,2", device).digits, 2);
+  EXPECT_EQ(plan_of(format, "gaussian:350,2", device).digits, 0);
+}
+
+TEST(Planner, LargeSmoothMasksGoToACoarseGrid) {
+  const auto spacing_of = [](const FrameFormat& format, const char* mask, Options options,
+                             const DeviceCapabilities& device) {
+    return make_plan(format, mask_of(mask), options, device).value().coarse;
+  };
+  const FrameFormat format = grey(3840, 2160);
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, h100()), (CoarseSpacing{8, 8, 32}));
+  EXPECT_EQ(spacing_of(format, "gaussian:500", {}, h100()), (CoarseSpacing{32, 32, 32}));
+  EXPECT_EQ(spacing_of(format, "gaussian:25", {}, h100()), CoarseSpacing{}) << "it costs more";
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, cpu()), CoarseSpacing{});
+  EXPECT_NE(make_plan(format, mask_of("gaussian:100"), {}, h100())
+                .value()
+                .to_string()
+                .find("separable coarse 8x8 float32 real global-memory"),
+            std::string::npos);
+  Options asked;
+  asked.kernel = KernelKind::kSeparable;
+  asked.coarse = true;
+  EXPECT_EQ(spacing_of(format, "gaussian:25", asked, h100()), (CoarseSpacing{2, 2, 8}));
+  EXPECT_FALSE(make_plan(format, mask_of("gaussian:5"), asked, h100()).ok());
+  asked.coarse = false;
+  EXPECT_EQ(spacing_of(format, "gaussian:100", asked, h100()), CoarseSpacing{});
+  // Eight rows of the cross grid, and a line with its ghosts, are in shared memory.
+  DeviceCapabilities device = h100();
+  device.shared_bytes = 16 * 1024;
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, device), CoarseSpacing{});
 }
 
 TEST(Planner, ForcedKernelsAreTaken) {
