@@ -49,6 +49,7 @@ class CaseBuilder {
   void tiles();
   void anchors();
   void factors();
+  void coarse();
   void fields();
 
   std::vector<Case> take() { return std::move(cases_); }

@@ -236,6 +236,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.tiles();
   builder.anchors();
   builder.factors();
+  builder.coarse();
   builder.fields();
   return builder.take();
 }

@@ -240,4 +240,46 @@ void CaseBuilder::factors() {
   add_factors(parsed_mask("gaussian:350,0.5"), {5, 8700}).borders = {Border::kReplicate};
 }
 
+/// Smooth masks on coarse grids of 2, 4 and 8 pixels: pictures far smaller than the mask, and wider
+/// than a block's piece of them.
+void CaseBuilder::coarse() {
+  const auto add_coarse = [this](const TestMaskPtr& mask, Size size) -> Case& {
+    Case& c = add("coarse", mask, size);
+    c.only = KernelKind::kSeparable;
+    return c;
+  };
+  const TestMaskPtr smooth = parsed_mask("gaussian:25");
+  for (const Size size : {Size{1, 1}, Size{45, 39}})
+    add_coarse(smooth, size);
+  // Other ends, other anchors: one that falls off more slowly on the right and below.
+  const TestMaskPtr skewed = skewed_mask(193, 177);
+  for (const TestMaskPtr& mask : {skewed, anchored(skewed, 0, 176), anchored(skewed, 192, 0)})
+    add_coarse(mask, {37, 23}).borders = {Border::kZero, Border::kMirror};
+  Case& video = add_coarse(smooth, {37, 23});
+  video.levels = Levels::kLimited;
+  video.arrangements = kVideo;
+  video.borders = {Border::kZero, Border::kReflect};
+  for (const Fill fill : {Fill::kExtremes, Fill::kWhite})
+    for (const double scale : {1.0, -0.7234567891}) {
+      Case& c = add_coarse(smooth, {45, 39});
+      c.fill = fill;
+      c.scale = scale;
+      c.bias = scale == 1 ? 0 : 0.5;
+      c.levels = Levels::kLimited;
+      c.borders = {Border::kReplicate, Border::kZero};
+    }
+  for (const int spare : {1, 40}) {
+    Case& c = add_coarse(smooth, {61, 22});
+    c.spare = spare;
+    c.borders = {Border::kWrap};
+  }
+  if (quick_) return;
+  add_coarse(smooth, {37, 23}).arrangements = kAllPacked;
+  for (const Size size : {Size{1100, 19}, Size{21, 1100}})
+    add_coarse(smooth, size).borders = {Border::kMirror, Border::kZero};
+  for (const char* text : {"gaussian:50", "gaussian:30,55", "gaussian:100,48"})
+    add_coarse(parsed_mask(text), {83, 41}).borders = {Border::kZero, Border::kWrap};
+  add_coarse(parsed_mask("gaussian:200"), {18, 11}).borders = {Border::kReflect};
+}
+
 }  // namespace convolve::testing

@@ -110,30 +110,37 @@ void Runner::run_layout(const Case& c, Arrangement arrangement, Scenes& scenes) 
       if (!all && d != turn) continue;
       const std::vector<int> untiled = {0};
       for (const int tile_width : is_tiled(kernel) ? c.tile_widths : untiled)
-        run_kernel(c, planned, source, devices_[d], kernel, tile_width, std::nullopt, name, scenes);
+        run_kernel(c, planned, source, devices_[d], kernel, tile_width, Way{}, name, scenes);
     }
   }
 }
 
 void Runner::run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
                         const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
-                        std::optional<TensorMapping> mapping, const std::string& name,
-                        Scenes& scenes) {
+                        const Way& way, const std::string& name, Scenes& scenes) {
   Options options;
   options.kernel = kernel;
-  options.mapping = mapping;
+  options.mapping = way.mapping;
+  options.coarse = way.coarse;
   options.tile_width = tile_width;
   options.scale = c.scale;
   options.bias = c.bias;
   Result<std::unique_ptr<Convolver>> convolver =
       Convolver::create(planned, c.mask->mask, options, device);
-  // A mapping may not serve where the kernel does.
-  if (!convolver.ok() && mapping) return;
+  // A way may not serve where the kernel does.
+  if (!convolver.ok() && (way.mapping || way.coarse)) return;
   if (!convolver.ok()) return refuse(c, kernel, tile_width, name, convolver.status());
-  if (kernel == KernelKind::kTensor && !mapping) {
+  if (kernel == KernelKind::kTensor && !way.mapping) {
     for (int m = 0; m < kTensorMappingCount; ++m)
-      run_kernel(c, planned, source, device, kernel, tile_width, static_cast<TensorMapping>(m),
+      run_kernel(c, planned, source, device, kernel, tile_width,
+                 {static_cast<TensorMapping>(m), std::nullopt},
                  name + " " + tensor_mapping_name(static_cast<TensorMapping>(m)), scenes);
+    return;
+  }
+  if (kernel == KernelKind::kSeparable && !way.coarse) {
+    for (const bool coarse : {false, true})
+      run_kernel(c, planned, source, device, kernel, tile_width, {std::nullopt, coarse},
+                 name + (coarse ? " coarse" : ""), scenes);
     return;
   }
 

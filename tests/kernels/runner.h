@@ -51,10 +51,14 @@ class Runner {
 
   const Scene& scene(const Case& c, const Component& component, int index, Scenes& scenes);
   void run_layout(const Case& c, Arrangement arrangement, Scenes& scenes);
-  /// `mapping`: nothing asks for all that kernel tensor has.
+  /// What a kernel may do in more than one way; nothing asks for all ways.
+  struct Way {
+    std::optional<TensorMapping> mapping;  ///< tensor.
+    std::optional<bool> coarse;            ///< separable.
+  };
   void run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
                   const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
-                  std::optional<TensorMapping> mapping, const std::string& name, Scenes& scenes);
+                  const Way& way, const std::string& name, Scenes& scenes);
   Comparison compare(const Case& c, std::size_t border, const FrameView& source,
                      const FrameView& output, Scenes& scenes);
   void refuse(const Case& c, KernelKind kernel, int tile_width, const std::string& name,

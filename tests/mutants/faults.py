@@ -171,6 +171,14 @@ CORE = [
           "v_unit * v_half * column->bias + ", ""),
     Fault("separable-dropped-products-forgotten", "kernels/core/separable_digits.cc",
           "v_unit * column->unit * kMiddle * column->low_bias +", ""),
+
+    # Large smooth masks on a coarse grid.
+    Fault("coarse-box-left-in-the-grid", "kernels/core/spline_axis.cc",
+          "axis.weights[d] -= axis.step * box_weights[d];", "axis.weights[d] -= 0;"),
+    Fault("coarse-error-of-no-phase", "kernels/core/spline_axis.cc",
+          "axis.error = std::max(axis.error, error_at", "axis.error = std::min(axis.error, error_at"),
+    Fault("coarse-cross-error-forgotten", "kernels/core/coarse_mask.cc",
+          "return column + row + cross;", "return column + row + 0 * cross;"),
 ]
 
 CPU = [
