@@ -59,7 +59,7 @@ std::optional<BoxTile> choose_box_strip(const BoxWork& work, int anchor_x) {
     if (resident == 0) continue;
     for (int bands = 1; bands <= kMostBands; ++bands) {
       BoxTile tile;
-      tile.strips = true;
+      tile.form = BoxForm::kStrips;
       tile.rows = kStripBatch;
       tile.width = width;
       tile.height = round_up(divide_up(work.height, bands), kStripBatch);

@@ -33,12 +33,19 @@ struct BoxWork {
   std::size_t shared_bytes = 0;  ///< Most that one block may have.
 };
 
+/// How a block goes about it.
+enum class BoxForm : int {
+  kRuns,    ///< By prefix sums, runs of rows: all samples (this file).
+  kStrips,  ///< On tensor cores: box_strip.h.
+  kBands,   ///< As wide as the picture: box_bands.h.
+};
+
 /// Outputs of a block, and how many rows of them are made between two barriers.
 struct BoxTile {
   int width = 0;
   int height = 0;
-  int rows = 0;         ///< 4, 8 or 16.
-  bool strips = false;  ///< On tensor cores: box_strip.h.
+  int rows = 0;  ///< kRuns: 4, 8 or 16.
+  BoxForm form = BoxForm::kRuns;
 };
 
 /// Groups of columns that a tile `tile_width` wide reads. Its first output's window starts up to

@@ -19,36 +19,13 @@
 // of a batch. Not known is for whom; blocks at the sides gather ghosts byte by byte.
 #include "kernels/cuda/box_strip.h"
 
+#include "kernels/cuda/box_codes.cuh"
 #include "kernels/cuda/box_strip.cuh"
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_mma.cuh"
 
 namespace convolve {
 namespace {
-
-/// The codes of four sums without offset, where the division is not plain; out of line, as it is
-/// long.
-__device__ __noinline__ unsigned other_codes(const ChannelArguments& channel, int taps, unsigned s0,
-                                             unsigned s1, unsigned s2, unsigned s3) {
-  const unsigned sum[4] = {s0, s1, s2, s3};
-  const Epilogue& epilogue = channel.epilogue;
-  unsigned word = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    int code;
-    if (channel.division.serves) {
-      code = box_code(sum[i], channel.division, epilogue.max_code);
-    } else {
-      const double difference =
-          static_cast<double>(sum[i]) - static_cast<double>(channel.black) * taps;
-      code = epilogue.in_float
-                 ? finish(static_cast<float>(difference), epilogue.narrow, epilogue.max_code)
-                 : finish_in_double(difference, epilogue);
-    }
-    word |= static_cast<unsigned>(code) << (8 * i);
-  }
-  return word;
-}
 
 /// Window sums of a warp, and their codes. kPartial: chunks with a band of their own; kWhole: there
 /// are others between the first two and the last two of them.

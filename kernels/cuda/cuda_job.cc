@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/core/box.h"
+#include "kernels/core/box_bands.h"
 #include "kernels/core/box_strip.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/separable_digits.h"
@@ -79,6 +80,7 @@ class CudaJob final : public Job {
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
+  Status reserve_chunks();
   Status choose_box_tiles();
   Status place_shift();
   Status load_kernels();
@@ -153,6 +155,7 @@ Status CudaJob::prepare() {
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
+  if (status.ok()) status = reserve_chunks();
   return status.ok() ? load_kernels() : status;
 }
 
@@ -239,7 +242,9 @@ Status CudaJob::choose_box_tiles() {
     work.processors = std::max(1, core_->capabilities().processors);
     work.shared_bytes = core_->capabilities().shared_bytes;
     std::optional<BoxTile> tile;
-    if (core_->capabilities().compute_capability >= 75 && box_strips_serve(plane, mask_))
+    if (plan_.tile_width > 0 && box_bands_serve(plane))
+      tile = choose_box_bands(work, mask_.anchor_x);
+    if (!tile && core_->capabilities().compute_capability >= 75 && box_strips_serve(plane, mask_))
       tile = choose_box_strip(work, mask_.anchor_x);
     if (!tile) tile = choose_box_tile(work);
     if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
@@ -294,6 +299,26 @@ Status CudaJob::reserve_planes() {
                               static_cast<std::size_t>(plane.rows);
     if (Status status = core_->reserve_plane(p, bytes); !status.ok()) return status;
   }
+  return {};
+}
+
+/// What box adds up for all bands before any of them begins; planes take turns.
+Status CudaJob::reserve_chunks() {
+  if (plan_.kernel != KernelKind::kBox || !band_chunks(mask_.height)) return {};
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups, weighting());
+  std::size_t pitch = 0, chunks = 0;
+  for (int g = 0; g < count; ++g) {
+    if (box_tiles_[g].form != BoxForm::kBands) continue;
+    pitch = std::max(pitch, band_chunk_pitch(groups[g].width));
+    chunks = std::max(chunks, static_cast<std::size_t>(groups[g].height / kBandChunk));
+  }
+  if (chunks == 0) return {};
+  Result<DeviceMemory> memory = DeviceMemory::make(pitch * chunks, core_->stream());
+  if (!memory.ok()) return memory.status();
+  intermediate_ = std::move(memory.value());
+  arguments_.intermediate = intermediate_.data();
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(pitch);
   return {};
 }
 
@@ -373,7 +398,7 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
     arguments.tile_height = box_tiles_[index].height;
     arguments.batch_rows = box_tiles_[index].rows;
     arguments.packed = box_packed(plane, mask_);
-    arguments.strips = box_tiles_[index].strips;
+    arguments.form = box_tiles_[index].form;
   }
   arguments.group.width = group.width;
   arguments.group.height = group.height;

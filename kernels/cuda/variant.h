@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/core/box.h"
+#include "kernels/core/box_tile.h"
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
 #include "kernels/core/sample.h"
@@ -92,9 +93,9 @@ struct LaunchArguments {
   MaskStorage storage = MaskStorage::kConstantMemory;
   int tile_width = 0;
   int tile_height = 0;
-  int batch_rows = 0;   ///< box: rows that a block makes between two barriers;
-  bool packed = false;  ///< and whether column sums fit 16 bits,
-  bool strips = false;  ///< and whether it runs on tensor cores.
+  int batch_rows = 0;             ///< box: rows that a block makes between two barriers;
+  bool packed = false;            ///< and whether column sums fit 16 bits,
+  BoxForm form = BoxForm::kRuns;  ///< and how it goes about it.
   GroupArguments group;
   MaskArguments mask;
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,

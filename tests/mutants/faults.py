@@ -352,6 +352,8 @@ CUDA = [
           '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
     Fault("cuda-strip-whole-chunk-lost", "kernels/cuda/box_strip.cu",
           "for (int c = 3; c < 2 + whole_; ++c)", "for (int c = 4; c < 2 + whole_; ++c)", cuda=True),
+    Fault("cuda-band-ghosts-forgotten", "kernels/cuda/box_bands.cu",
+          "    make_ghosts<kPacked, kPitch>(a, layout.lead, sums, count);\n", "", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA

@@ -52,7 +52,7 @@ TEST(BoxStrip, CutsFitTheDevice) {
         for (const int anchor : {0, side / 2, side - 1}) {
           const std::optional<BoxTile> tile = choose_box_strip(work, anchor);
           ASSERT_TRUE(tile) << width << "x" << height << " " << side;
-          EXPECT_TRUE(tile->strips);
+          EXPECT_EQ(tile->form, BoxForm::kStrips);
           EXPECT_EQ(tile->width % kStripUnit, 0);
           EXPECT_EQ(tile->height % kStripBatch, 0);
           EXPECT_LE((height + tile->height - 1) / tile->height, 65535);

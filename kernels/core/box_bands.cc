@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/box_bands.h"
+
+#include <algorithm>
+
+namespace convolve {
+namespace {
+
+/// Bytes of a block besides those it asks for.
+constexpr int kReserved = 1024;
+/// Blocks of a processor.
+constexpr int kBlocks = 2;
+
+}  // namespace
+
+bool box_bands_serve(const PlaneFormat& plane) {
+  if (plane.component_count != 1 || plane.sample_bytes != 1) return false;
+  const Component& c = plane.components[0];
+  return c.filtered && c.depth == 8 && c.shift == 0 && c.step == 1;
+}
+
+std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
+  if (band_threads(work.width) > kBandMostThreads) return std::nullopt;
+  const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, work.packed);
+  if (layout.pitch == 0) return std::nullopt;
+  BoxTile tile;
+  tile.form = BoxForm::kBands;
+  tile.width = work.width;
+  tile.height = divide_up(work.height, kBlocks * std::max(1, work.processors));
+  int batches = 1;
+  do {
+    tile.rows = divide_up(tile.height, batches++);
+    if (band_bytes(layout.pitch, work.packed, tile.rows, tile.height) + kReserved <=
+        work.shared_bytes)
+      return tile;
+  } while (tile.rows > 1);
+  return std::nullopt;
+}
+
+}  // namespace convolve

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel box in bands as wide as the picture: which planes it takes, where sums lie, and its cuts.
+#include "kernels/core/box_bands.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+using unit::grey;
+
+TEST(BoxBands, TakesLoneBytes) {
+  EXPECT_TRUE(box_bands_serve(grey(8, 8).planes[0]));
+  EXPECT_FALSE(box_bands_serve(grey(8, 8, 16).planes[0]));
+  FrameFormat copied = grey(8, 8);
+  copied.planes[0].components[0].filtered = false;
+  EXPECT_FALSE(box_bands_serve(copied.planes[0]));
+}
+
+// The last output's window ends in the row, and so does what its 16 neighbours read; packed sums
+// are written as whole words.
+TEST(BoxBands, RowsHoldWhatWindowsSee) {
+  for (const bool packed : {false, true})
+    for (const int width : {1, 16, 17, 640, 1920, 3840, 4096})
+      for (const int side : {1, 2, 3, 31, 255, 1001, 4097})
+        for (const int anchor : {0, side / 2, side - 1}) {
+          const BandLayout layout = band_layout(width, side, anchor, packed);
+          EXPECT_EQ(layout.lead - anchor, layout.first);
+          EXPECT_GE(layout.first, 0);
+          EXPECT_LE(layout.first, packed ? 1 : 0);
+          EXPECT_EQ(layout.lead % (packed ? 2 : 1), 0);
+          if (layout.pitch == 0) continue;
+          const int last = layout.first + side + round_up(width, kBandGroup);
+          EXPECT_LT(last / kBandGroup, layout.pitch);
+          EXPECT_LE(layout.lead + round_up(width, kBandWord), kBandGroup * layout.pitch);
+        }
+}
+
+// Threads that write their eight sums, and threads that read a word each, meet every bank once.
+TEST(BoxBands, PlanesLieInDifferentBanks) {
+  for (const bool packed : {false, true})
+    for (int i = 0; i < (packed ? 3 : 2); ++i) {
+      const int pitch = band_pitch(packed, i), planes = band_planes(packed);
+      const int words = kBandWord * planes / kBandGroup;
+      unsigned banks = 0;
+      for (int thread = 0; thread < 32; ++thread) {
+        const int word = words * thread;
+        banks |= 1u << ((word % planes * pitch + word / planes) % 32);
+      }
+      EXPECT_EQ(banks, 0xFFFFFFFFu) << pitch;
+    }
+}
+
+TEST(BoxBands, CutsFitTheDevice) {
+  BoxWork work;
+  work.processors = 132;
+  work.shared_bytes = 227 * 1024;
+  for (const bool packed : {false, true})
+    for (const int width : {1, 7, 640, 1920, 3840, 4096})
+      for (const int height : {1, 48, 2160, 32768})
+        for (const int side : {1, 3, 63, 255, 257, 1001}) {
+          work.width = width;
+          work.height = height;
+          work.mask_width = work.mask_height = side;
+          work.packed = packed;
+          const std::optional<BoxTile> tile = choose_box_bands(work, side / 2);
+          ASSERT_TRUE(tile) << width << "x" << height << " " << side;
+          EXPECT_EQ(tile->form, BoxForm::kBands);
+          EXPECT_EQ(tile->width, width);
+          EXPECT_GE(tile->rows, 1);
+          EXPECT_LE(tile->rows, tile->height);
+          const BandLayout layout = band_layout(width, side, side / 2, packed);
+          EXPECT_LE(band_bytes(layout.pitch, packed, tile->rows, tile->height), work.shared_bytes);
+          EXPECT_LE(band_threads(width), kBandMostThreads);
+          EXPECT_LE((height + tile->height - 1) / tile->height, 2 * work.processors);
+        }
+  work.width = 8 * kBandMostThreads + 1;
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a block";
+  work.width = 3840;
+  work.mask_width = 8000;
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a row";
+}
+
+}  // namespace
+}  // namespace convolve
