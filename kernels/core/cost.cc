@@ -44,6 +44,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, wide pairs",
     "box",
     "box, tensor cores",
+    "box, bands",
     "shift",
 };
 
@@ -365,6 +366,7 @@ CostClass cost_class(const Plan& plan) {
       return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
                                     static_cast<int>(plan.mapping));
     case KernelKind::kBox:
+      if (plan.tile_width > 0) return CostClass::kBoxBands;
       return plan.digits > 0 ? CostClass::kBoxStrips : CostClass::kBox;
     case KernelKind::kShift:
       return CostClass::kShift;

@@ -66,9 +66,10 @@ enum class CostClass : int {
   kTensorWidePairs,
   kBox,
   kBoxStrips,
+  kBoxBands,
   kShift,
 };
-inline constexpr int kCostClassCount = 27;
+inline constexpr int kCostClassCount = 28;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

@@ -70,6 +70,7 @@ CostConstants h100() {
           {{1.486, 0.3536, 0.2208, 0.1559, 0, 0.1, 0, 0.0377, 0.3324, 0.16}},  // wide pairs
           {{4.897, 0.9849, 0, 0.08351, 2.097, 0, 0, 0, 12.28, 0}},             // box
           {{3.649, 0.8059, 0.3116, 0.0135, 0, 0, 0, 0.003777, 0, 0}},          // on tensor cores
+          {{7.3, 0.63, 0, 0.0062, 0, 0, 0, 0, 0, 0}},                          // in bands
           {{1.1, 0.35, 0, 0, 0, 0, 0, 0, 4.4, 1}},                             // shift
       }},
   };
@@ -118,6 +119,7 @@ int GpuFigures::*work_rate(CostClass cost_class) {
     case CostClass::kBoxStrips:
       return &GpuFigures::int8;
     case CostClass::kBox:
+    case CostClass::kBoxBands:
       return &GpuFigures::int32;
   }
   return &GpuFigures::float32;

@@ -317,7 +317,7 @@ TEST(Cost, RunningSumsHardlyAskForTheSizeOfTheMask) {
     return plan_of(of, mask, KernelKind::kBox).value().predicted_us;
   };
   EXPECT_NEAR(predicted(grey8(3840, 2160), "box:31"), 19.0, 0.1);
-  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:127"), 25.0, 0.1);
+  EXPECT_NEAR(predicted(grey8(3840, 2160), "box:127"), 19.3, 0.1) << "in bands";
   EXPECT_NEAR(predicted(grey16(3840, 2160), "box:15"), 40.1, 0.1) << "not on tensor cores";
   EXPECT_NEAR(predicted(grey16(3840, 2160), "box:127"), 58.8, 0.1);
 }

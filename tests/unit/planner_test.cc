@@ -72,7 +72,8 @@ TEST(Planner, TableOfChoices) {
        "instead of 32761, on tensor cores)",
        "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
        "32761)"},
-      {"box:300", "cuda box int32 rational parameter (300x300, equal weights: running sums)",
+      {"box:300",
+       "cuda box tile 512x1 int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
       {"box:71",
        "cuda box 2 digits int32 rational parameter (71x71, equal weights: running sums, on tensor "
