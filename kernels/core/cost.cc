@@ -269,6 +269,7 @@ PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
     case TensorMapping::kStay:
     case TensorMapping::kQuads:
     case TensorMapping::kTiles:
+    case TensorMapping::kWidePairs:
       break;
   }
   return {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The choice of a kernel: a pure function, so that its table is a test.
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,22 +12,16 @@
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/coarse_mask.h"
 #include "kernels/core/cost.h"
-#include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/planner_tensor.h"
 #include "kernels/core/separable_digits.h"
 #include "kernels/core/shift.h"
-#include "kernels/core/split_digits.h"
-#include "kernels/core/tensor_tiles.h"
 
 namespace convolve {
 namespace {
 
 /// Bytes of a cell in the shared memory of the tiled kernels.
 constexpr std::size_t kCellBytes = 4;
-
-std::string size_text(const Mask& mask) {
-  return std::to_string(mask.width) + "x" + std::to_string(mask.height);
-}
 
 /// Rows of a tile of cached-halo, whose blocks have a thread per cell: at most 1024 of them.
 int cached_rows(int width) {
@@ -95,7 +88,7 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
       plan.tile_height = tile.height;
       return {};
     }
-    case KernelKind::kTensor:  // plan_digits() has.
+    case KernelKind::kTensor:  // plan_tensor() has.
     case KernelKind::kAuto:
     case KernelKind::kBasic:
     case KernelKind::kConstant:
@@ -103,130 +96,6 @@ Status plan_tile(const Mask& mask, const Options& options, const DeviceCapabilit
     case KernelKind::kShift:
       return {};
   }
-  return {};
-}
-
-bool weights_by_alpha(const FrameFormat& format, const Options& options) {
-  return options.alpha_mode == AlphaMode::kPremultiplied && has_weighted(format);
-}
-
-bool has_lone_component(const FrameFormat& format) {
-  return std::any_of(
-      format.planes, format.planes + format.plane_count,
-      [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
-}
-
-/// Of the mappings that serve, of which there is one, that with the least predicted time.
-TensorMapping cheapest_mapping(Plan plan, const FrameFormat& format, const Mask& mask,
-                               const TensorDevice& units, const CostConstants& constants) {
-  TensorMapping best = TensorMapping::kStay;
-  double least = std::numeric_limits<double>::infinity();
-  for (int m = 0; m < kTensorMappingCount; ++m) {
-    plan.mapping = static_cast<TensorMapping>(m);
-    if (!tensor_mapping_serves(plan.mapping, format, mask, plan.digits, units)) continue;
-    const double predicted = predicted_microseconds(constants, plan, format, mask);
-    if (predicted >= least) continue;
-    best = plan.mapping;
-    least = predicted;
-  }
-  return best;
-}
-
-/// Of the mappings that serve split sums with these weights, that with the least predicted time.
-std::optional<TensorMapping> cheapest_split_mapping(Plan plan, const FrameFormat& format,
-                                                    const Mask& mask, const DigitWeights& weights,
-                                                    const Options& options,
-                                                    const TensorDevice& units,
-                                                    const CostConstants& constants) {
-  std::optional<TensorMapping> best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const TensorMapping mapping : {TensorMapping::kWidePairs, TensorMapping::kGroups}) {
-    plan.mapping = mapping;
-    if (options.mapping.value_or(mapping) != mapping ||
-        (mapping == TensorMapping::kWidePairs && !split_sums_are_floats(weights)) ||
-        !tensor_mapping_serves(mapping, format, mask, weights.digits, units))
-      continue;
-    const double predicted = predicted_microseconds(constants, plan, format, mask);
-    if (predicted >= least) continue;
-    best = mapping;
-    least = predicted;
-  }
-  return best;
-}
-
-/// True if all filtered components have two bytes.
-bool is_wide(const FrameFormat& format) {
-  return std::all_of(
-      format.planes, format.planes + format.plane_count,
-      [](const PlaneFormat& plane) { return !has_filtered(plane) || plane.sample_bytes == 2; });
-}
-
-/// Arithmetic of tensor where sums leave 32 bits, or why it cannot serve.
-Status plan_split_digits(const FrameFormat& format, const Mask& mask, const Options& options,
-                         const TensorDevice& units, const CostConstants& constants, Plan& plan) {
-  const std::optional<DigitWeights> weights = make_split_digits(mask);
-  const bool serves = !plan.rational && is_wide(format) && weights &&
-                      split_digits_serve(format, mask, *weights, options.scale);
-  plan.accumulator = Accumulator::kFloat32;
-  plan.digits = kMostDigits;
-  const std::optional<TensorMapping> mapping =
-      serves ? cheapest_split_mapping(plan, format, mask, *weights, options, units, constants)
-             : std::nullopt;
-  if (!mapping)
-    return unsupported("size: the weights need more than " + std::to_string(kMostDigits) +
-                       " digits of 8 bits, or sums of more than 32");
-  plan.mapping = *mapping;
-  return {};
-}
-
-/// Has `plan` show the tile of its mapping.
-void show_tile(const FrameFormat& format, Plan& plan) {
-  if (plan.mapping == TensorMapping::kTiles) {
-    // Planes of one component have the wider tile, which a frame of several shows.
-    plan.tile_width = kTensorTileBytes * (has_lone_component(format) ? 2 : 1);
-    plan.tile_height = kTensorTileRows;
-  } else if (plan.mapping == TensorMapping::kGroups) {
-    plan.tile_width = kTensorTileBytes;
-    plan.tile_height = kGroupTileRows;
-  }
-}
-
-/// Arithmetic and tile of tensor, or why it cannot serve.
-Status plan_digits(const FrameFormat& format, const Mask& mask, const Options& options,
-                   const DeviceCapabilities& device, Plan& plan) {
-  if (device.compute_capability < 75)
-    return unsupported("device: it has no INT8 tensor cores (compute capability 7.5)");
-  if (weights_by_alpha(format, options))
-    return unsupported("alpha: it cannot weight colour by alpha");
-  const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
-  for (int p = 0; p < format.plane_count; ++p) {
-    const PlaneFormat& plane = format.planes[p];
-    if (!has_filtered(plane) || byte_phases(plane)) continue;
-    if (!tiles) return unsupported("size: samples that are neither of 8 bits nor side by side");
-    if (tiles->bytes > device.shared_bytes)
-      return unsupported("memory: a tile with the halo of a " + size_text(mask) + " mask takes " +
-                         std::to_string(tiles->bytes) + " bytes of shared memory, a block has " +
-                         std::to_string(device.shared_bytes));
-  }
-  plan.rational = is_rational(format, mask, options.scale);
-  const TensorDevice units = {device.shared_bytes, device.compute_capability == 90};
-  plan.storage = MaskStorage::kGlobalMemory;
-  const std::optional<DigitWeights> weights =
-      choose_digits(format, mask, options.scale, plan.rational);
-  if (!weights) {
-    Status status = plan_split_digits(format, mask, options, units, cost_constants(device), plan);
-    if (status.ok()) show_tile(format, plan);
-    return status;
-  }
-  plan.accumulator = Accumulator::kInt32;
-  plan.digits = weights->digits;
-  if (options.mapping && !tensor_mapping_serves(*options.mapping, format, mask, plan.digits, units))
-    return unsupported(std::string("device: its mapping ") + tensor_mapping_name(*options.mapping) +
-                       " does not serve here");
-  plan.mapping = options.mapping
-                     ? *options.mapping
-                     : cheapest_mapping(plan, format, mask, units, cost_constants(device));
-  show_tile(format, plan);
   return {};
 }
 
@@ -379,7 +248,7 @@ Result<Plan> plan_for(KernelKind kernel, const FrameFormat& format, const Mask& 
   if (kernel != KernelKind::kSeparable)
     if (Status status = need_dense(mask); !status.ok()) return status;
   if (kernel == KernelKind::kTensor) {
-    if (Status status = plan_digits(format, mask, options, device, plan); !status.ok())
+    if (Status status = plan_tensor(format, mask, options, device, plan); !status.ok())
       return status;
     return plan;
   }
@@ -557,6 +426,14 @@ Result<Plan> choose_kernel(const FrameFormat& format, const Mask& mask, const Op
 }
 
 }  // namespace
+
+std::string size_text(const Mask& mask) {
+  return std::to_string(mask.width) + "x" + std::to_string(mask.height);
+}
+
+bool weights_by_alpha(const FrameFormat& format, const Options& options) {
+  return options.alpha_mode == AlphaMode::kPremultiplied && has_weighted(format);
+}
 
 SeparableTile separable_tile(const Mask& mask, Accumulator accumulator, std::size_t shared_bytes) {
   // The tile of input rows with halo, and the row sums of the same rows; pitches are made odd.

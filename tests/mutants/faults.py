@@ -334,7 +334,7 @@ CUDA = [
           "chroma_select_ = plane.chroma_select[left ? 1 : 0];", cuda=True),
     Fault("cuda-packed-luma-copied-from-its-corner", "kernels/cuda/tensor_packed.cuh",
           "(plane.phase[packed_phase(plane, k)].filtered ? 0 : centre)", "0", cuda=True),
-    Fault("cuda-ghosts-beside-a-lone-column", "kernels/cuda/tensor_pass.cc",
+    Fault("cuda-ghosts-beside-a-lone-column", "kernels/cuda/tensor_places.cc",
           "plane.columns - (alone ? 1 : 0)", "plane.columns", cuda=True),
     Fault("cuda-wide-ghosts-of-the-other-side", "kernels/cuda/tensor_wide_rows.cuh",
           "first_ ? own[0] : last_but_one", "first_ ? last_but_one : own[0]", cuda=True),
