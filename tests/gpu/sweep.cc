@@ -82,6 +82,7 @@ constexpr GstVideoFormat kLargeFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FO
 struct Form {
   const char* plan;
   GstVideoFormat format;
+  bool large = false;  ///< Seen on large pictures alone.
 };
 constexpr Form kForms[] = {{"cuda tensor 1 digit", GST_VIDEO_FORMAT_GRAY8},
                            {"cuda tensor 1 digit", GST_VIDEO_FORMAT_NV12},
@@ -105,7 +106,7 @@ constexpr Form kForms[] = {{"cuda tensor 1 digit", GST_VIDEO_FORMAT_GRAY8},
                            {"cuda tensor tile 128x64 1 digit", GST_VIDEO_FORMAT_RGBA},
                            {"cuda tensor tile 128x64 1 digit", GST_VIDEO_FORMAT_GRAY16_BE},
                            {"cuda tensor tile 128x64 1 digit", GST_VIDEO_FORMAT_I420_10LE},
-                           {"cuda tensor tile 128x64 1 digit", GST_VIDEO_FORMAT_P010_10LE},
+                           {"cuda tensor tile 128x64 1 digit", GST_VIDEO_FORMAT_P010_10LE, true},
                            {"cuda tensor tile 128x64 2 digits", GST_VIDEO_FORMAT_GRAY8},
                            {"cuda separable fused 1 digit", GST_VIDEO_FORMAT_GRAY8},
                            {"cuda separable fused 2 digits", GST_VIDEO_FORMAT_GRAY8},
@@ -166,9 +167,10 @@ class Sweep {
     }
   }
 
-  /// Fails for each form that no plan had.
-  void check_forms() {
+  /// Fails for each form that no plan had; `small`: of small pictures.
+  void check_forms(bool small) {
     for (const Form& form : kForms) {
+      if (small && form.large) continue;
       if (seen_.count({form.plan, form.format}) != 0) continue;
       ++failed_;
       std::printf("FAIL no plan %s for %s\n", form.plan, gst_video_format_to_string(form.format));
@@ -282,7 +284,7 @@ int run(const std::string& backend, bool small, const std::vector<GstVideoFormat
   for (const GstVideoFormat format : kLargeFormats)
     if (cuda && !small && std::find(formats.begin(), formats.end(), format) != formats.end())
       sweep.run_forms(format, kLargeSize, {large_mask()});
-  if (cuda && formats.size() == std::size(kFormats) && has_all_forms()) sweep.check_forms();
+  if (cuda && formats.size() == std::size(kFormats) && has_all_forms()) sweep.check_forms(small);
   std::printf("figure: %zu formats x every %s kernel\n", formats.size(), backend.c_str());
   return sweep.finish();
 }

@@ -76,8 +76,7 @@ TEST(Planner, TableOfChoices) {
        "cuda box tile 512x1 int32 rational parameter (300x300, equal weights: running sums)",
        "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
       {"box:71",
-       "cuda box 2 digits int32 rational parameter (71x71, equal weights: running sums, on tensor "
-       "cores)",
+       "cuda box tile 512x1 int32 rational parameter (71x71, equal weights: running sums)",
        "cpu box int32 rational host-memory (71x71, equal weights: running sums)"},
       {"box:25",
        "cuda separable fused 1 digit int32 rational global-memory (25x25, rank 1: 50 taps instead "
