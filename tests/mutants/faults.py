@@ -136,6 +136,8 @@ CORE = [
           "window.left - shift + after + 1, samples)", "window.left - shift + after - 1, samples)"),
     Fault("tensor-pairs-for-any-epilogue", "kernels/core/tensor_mapping.cc",
           "if (!phases || !one_epilogue(plane)) return false;", "if (!phases) return false;"),
+    Fault("tensor-quads-reach-too-far", "kernels/core/tensor_mapping.cc",
+          "mask.width - 1 - mask.anchor_x > kQuadReach)", "mask.width - 1 - mask.anchor_x > 5)"),
     Fault("tensor-pairs-copy-no-byte", "kernels/core/tensor_mapping.cc",
           "{0b0111, 0b1110}}", "{0b0111, 0b1111}}"),
     Fault("tensor-pairs-of-all-pixels-together", "kernels/core/tensor_mapping.cc",
