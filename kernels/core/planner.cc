@@ -7,6 +7,7 @@
 
 #include "kernels/core/box.h"
 #include "kernels/core/box_bands.h"
+#include "kernels/core/box_choice.h"
 #include "kernels/core/box_strip.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/byte_phases.h"
@@ -156,16 +157,8 @@ bool box_runs_in_bands(const FrameFormat& format, const Mask& mask,
   const int count = component_groups(format, groups, /*weighting=*/false);
   return std::all_of(groups, groups + count, [&](const ComponentGroup& group) {
     if (!group.any_filtered) return true;
-    const PlaneFormat& plane = format.planes[group.plane];
-    BoxWork work;
-    work.width = group.width;
-    work.height = group.height;
-    work.mask_width = mask.width;
-    work.mask_height = mask.height;
-    work.packed = box_packed(plane, mask);
-    work.processors = device.processors;
-    work.shared_bytes = device.shared_bytes;
-    return box_bands_serve(plane) && choose_box_bands(work, mask.anchor_x);
+    return box_bands_serve(format.planes[group.plane]) &&
+           choose_box_bands(box_work(format, group, mask, device), mask.anchor_x);
   });
 }
 

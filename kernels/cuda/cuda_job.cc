@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "kernels/core/box.h"
-#include "kernels/core/box_bands.h"
-#include "kernels/core/box_strip.h"
+#include "kernels/core/box_choice.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/separable_digits.h"
 #include "kernels/core/shift.h"
@@ -231,22 +230,8 @@ Status CudaJob::choose_box_tiles() {
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
   for (int g = 0; g < count; ++g) {
-    const PlaneFormat& plane = format_.planes[groups[g].plane];
-    BoxWork work;
-    work.width = groups[g].width;
-    work.height = groups[g].height;
-    work.mask_width = mask_.width;
-    work.mask_height = mask_.height;
-    work.channels = groups[g].count;
-    work.packed = box_packed(plane, mask_);
-    work.processors = std::max(1, core_->capabilities().processors);
-    work.shared_bytes = core_->capabilities().shared_bytes;
-    std::optional<BoxTile> tile;
-    if (plan_.tile_width > 0 && box_bands_serve(plane))
-      tile = choose_box_bands(work, mask_.anchor_x);
-    if (!tile && core_->capabilities().compute_capability >= 75 && box_strips_serve(plane, mask_))
-      tile = choose_box_strip(work, mask_.anchor_x);
-    if (!tile) tile = choose_box_tile(work);
+    const std::optional<BoxTile> tile =
+        choose_box_form(format_, groups[g], mask_, plan_.tile_width > 0, core_->capabilities());
     if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
     box_tiles_[g] = *tile;
   }
@@ -304,21 +289,14 @@ Status CudaJob::reserve_planes() {
 
 /// What box adds up for all bands before any of them begins; planes take turns.
 Status CudaJob::reserve_chunks() {
-  if (plan_.kernel != KernelKind::kBox || !band_chunks(mask_.height)) return {};
-  ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format_, groups, weighting());
-  std::size_t pitch = 0, chunks = 0;
-  for (int g = 0; g < count; ++g) {
-    if (box_tiles_[g].form != BoxForm::kBands) continue;
-    pitch = std::max(pitch, band_chunk_pitch(groups[g].width));
-    chunks = std::max(chunks, static_cast<std::size_t>(groups[g].height / kBandChunk));
-  }
-  if (chunks == 0) return {};
-  Result<DeviceMemory> memory = DeviceMemory::make(pitch * chunks, core_->stream());
+  if (plan_.kernel != KernelKind::kBox) return {};
+  const BandMemory chunks = band_memory(format_, mask_, weighting(), box_tiles_);
+  if (chunks.rows == 0) return {};
+  Result<DeviceMemory> memory = DeviceMemory::make(chunks.pitch * chunks.rows, core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
   arguments_.intermediate = intermediate_.data();
-  arguments_.intermediate_pitch = static_cast<std::int64_t>(pitch);
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(chunks.pitch);
   return {};
 }
 
