@@ -42,6 +42,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, tiles",
     "tensor, groups",
     "tensor, wide pairs",
+    "tensor, large quads",
     "box",
     "box, tensor cores",
     "box, bands",
@@ -273,6 +274,7 @@ PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
     case TensorMapping::kQuads:
     case TensorMapping::kTiles:
     case TensorMapping::kWidePairs:
+    case TensorMapping::kLargeQuads:
       break;
   }
   return {};
@@ -298,8 +300,10 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     const double products =
         packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
     // To quads planes after the first cost as much as components that lie apart.
-    const bool spread = plane.component_count > 1 ||
-                        (plan.mapping == TensorMapping::kQuads && full[kCostSamples] > 0);
+    const bool later =
+        (plan.mapping == TensorMapping::kQuads || plan.mapping == TensorMapping::kLargeQuads) &&
+        full[kCostSamples] > 0;
+    const bool spread = plane.component_count > 1 || later;
     const double bytes = tiled_samples(plane.row_bytes, plane.rows, kTensorTileBytes, kRows);
     const int pixel = parted_pixel(plan, plane, mask);
     // They go through shared memory, which takes its time in any picture.
@@ -310,6 +314,8 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     last[kCostLoneSpread] += plan.mapping == TensorMapping::kTiles
                                  ? parted_bytes(plane)
                                  : edge_products(plan, plane, mask);
+    // The first eight rows of a plane with little work wait for what is looked up of it.
+    if (later && plan.mapping == TensorMapping::kLargeQuads) last[kCostLoneSpread] += 1;
     const double codes = tensor_code_cost(plan, plane, mask);
     if (plan.mapping == TensorMapping::kGroups) {
       // A component after the other.

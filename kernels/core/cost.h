@@ -64,12 +64,13 @@ enum class CostClass : int {
   kTensorTiles,
   kTensorGroups,
   kTensorWidePairs,
+  kTensorLargeQuads,
   kBox,
   kBoxStrips,
   kBoxBands,
   kShift,
 };
-inline constexpr int kCostClassCount = 28;
+inline constexpr int kCostClassCount = 29;
 /// "coarsened float32"
 const char* cost_class_name(CostClass cost_class);
 

@@ -68,10 +68,12 @@ CostConstants h100() {
           {{2.042, 0.3961, 1.718, 0.04183, 0.6597, 1.401, 0.001449, 0.02818, 0.01457,
             0.3557}},                                                          // groups
           {{1.486, 0.3536, 0.2208, 0.1559, 0, 0.1, 0, 0.0377, 0.3324, 0.16}},  // wide pairs
-          {{4.897, 0.9849, 0, 0.08351, 2.097, 0, 0, 0, 12.28, 0}},             // box
-          {{3.649, 0.8059, 0.3116, 0.0135, 0, 0, 0, 0.003777, 0, 0}},          // on tensor cores
-          {{7.3, 0.63, 0, 0.0062, 0, 0, 0, 0, 0, 0}},                          // in bands
-          {{1.1, 0.35, 0, 0, 0, 0, 0, 0, 4.4, 1}},                             // shift
+          {{2.247, 0.07921, 0, 0.06962, 0.45, 0.0546, 0.3764, 0.05218, 0.3869,
+            0.0209}},                                                  // large quads
+          {{4.897, 0.9849, 0, 0.08351, 2.097, 0, 0, 0, 12.28, 0}},     // box
+          {{3.649, 0.8059, 0.3116, 0.0135, 0, 0, 0, 0.003777, 0, 0}},  // on tensor cores
+          {{7.3, 0.63, 0, 0.0062, 0, 0, 0, 0, 0, 0}},                  // in bands
+          {{1.1, 0.35, 0, 0, 0, 0, 0, 0, 4.4, 1}},                     // shift
       }},
   };
 }
@@ -116,6 +118,7 @@ int GpuFigures::*work_rate(CostClass cost_class) {
     case CostClass::kTensorTiles:
     case CostClass::kTensorGroups:
     case CostClass::kTensorWidePairs:
+    case CostClass::kTensorLargeQuads:
     case CostClass::kBoxStrips:
       return &GpuFigures::int8;
     case CostClass::kBox:

@@ -120,6 +120,17 @@ bool wide_pairs_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
+/// True if all planes are bytes of one component each.
+bool lone_bytes(const FrameFormat& format) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::optional<BytePhases> phases = byte_phases(plane);
+    if (!phases || phases->period > 1) return false;
+  }
+  return true;
+}
+
 bool is_packed(const FrameFormat& format) {
   return format.plane_count == 1 && tile_kind(format.planes[0]) == kPackedKind;
 }
@@ -194,10 +205,16 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
   return window;
 }
 
+QuadWindow quad_window(const Mask& mask) {
+  for (const QuadWindow& window : {kQuadWindow, kLargeQuadWindow})
+    if (mask.height <= window.rows() && mask.anchor_x <= window.reach() &&
+        mask.width - 1 - mask.anchor_x <= window.reach())
+      return window;
+  return {};
+}
+
 int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
-  if (mask.height > kQuadMaskRows || mask.anchor_x > kQuadReach ||
-      mask.width - 1 - mask.anchor_x > kQuadReach)
-    return 0;
+  if (quad_window(mask).groups != kQuadWindow.groups) return 0;
   const int parts = parted_components(plane, phases);
   return parts == phases.period ? parts : 0;
 }
@@ -228,8 +245,8 @@ WideWindow wide_window(const PlaneFormat& plane, const Mask& mask, int digits) {
 }
 
 const char* tensor_mapping_name(TensorMapping mapping) {
-  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay",   "pairs",     "quads",
-                                                       "tiles", "groups", "wide-pairs"};
+  constexpr const char* kNames[kTensorMappingCount] = {
+      "march", "stay", "pairs", "quads", "tiles", "groups", "wide-pairs", "large-quads"};
   return kNames[static_cast<std::size_t>(mapping)];
 }
 
@@ -254,6 +271,8 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
              tensor_groups(format, mask, digits, device.shared_bytes).has_value();
     case TensorMapping::kWidePairs:
       return wide_pairs_serve(format, mask);
+    case TensorMapping::kLargeQuads:
+      return quad_window(mask).groups == kLargeQuadWindow.groups && lone_bytes(format);
   }
   return false;
 }
@@ -270,7 +289,11 @@ int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask&
   }
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;
-  if (mapping == TensorMapping::kQuads) return digits * kQuadWords * 2;
+  if (mapping == TensorMapping::kQuads || mapping == TensorMapping::kLargeQuads) {
+    // Eight rows see one group more. Each four take two at a time, or one that is left.
+    const QuadWindow window = quad_window(mask);
+    return digits * window.words * (window.groups + 1) / 2;
+  }
   if (mapping == TensorMapping::kPairs) return digits * pair_window(plane, *phases, mask).steps;
   return digits * tensor_window(plane, *phases, mask).segments * mask.height;
 }

@@ -21,9 +21,10 @@ enum class TensorMapping : int {
   kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
   kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
             ///< memory (tensor_groups.cu).
-  kWidePairs,  ///< Pairs for samples of two bytes, which are parted (tensor_wide_pairs.cu).
+  kWidePairs,   ///< Pairs for samples of two bytes, which are parted (tensor_wide_pairs.cu).
+  kLargeQuads,  ///< Quads for masks up to 17x13, of planes with one component (tensor_pairs.cu).
 };
-inline constexpr int kTensorMappingCount = 7;
+inline constexpr int kTensorMappingCount = 8;
 /// "march"
 const char* tensor_mapping_name(TensorMapping mapping);
 
@@ -71,15 +72,25 @@ struct PairWindow {
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
-/// Rows of the tallest mask that quads serve, and the samples that it may reach to either side.
-inline constexpr int kQuadMaskRows = 9;
-inline constexpr int kQuadReach = 4;
+/// What four output rows see in quads: groups of four picture rows, and of each words of four
+/// bytes, from 4 (words / 2) before their own on.
+struct QuadWindow {
+  int groups = 0;
+  int words = 0;
 
-/// Words of four bytes that a quad of outputs sees in a row.
-inline constexpr int kQuadWords = 3;
+  /// The mask may reach so many samples to either side.
+  constexpr int reach() const { return words / 2 * 4; }
+  /// Of the tallest mask: the last of four rows sees it.
+  constexpr int rows() const { return 4 * groups - 3; }
+};
+inline constexpr QuadWindow kQuadWindow = {3, 3}, kLargeQuadWindow = {4, 5};
+inline constexpr int kQuadWords = kQuadWindow.words;
+
+/// The lesser of these that serves the mask; no groups for none.
+QuadWindow quad_window(const Mask& mask);
 
 /// Components that quads find in bytes with these phases: one, or as many as lie in turn and are
-/// parted first; 0 if they do not serve it, or the mask.
+/// parted first; 0 if they do not serve it, or the mask is too large.
 int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
 /// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes

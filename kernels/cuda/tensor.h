@@ -58,6 +58,9 @@ struct TensorPlane {
   /// first eight bytes, and those right of it of the last eight; or samples of each component, if
   /// they are parted.
   std::uint32_t ghost_select[2] = {};
+  /// Large quads see four more: left of these ones of a row's bytes 4 to 11, right of them ones of
+  /// the last eight but four.
+  std::uint32_t far_select[2] = {};
   std::uint32_t chroma_select[2] = {};  ///< Of packed 4:2:2, of a row's first and last four.
   int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
   int inner_first = 0;    ///< the first
@@ -89,8 +92,9 @@ struct TensorArguments {
   int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
   bool split = false;    ///< Of groups: sums are (split_digits.h).
   bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
-  bool quads = false;    ///< Of pairs: they are quads.
-  int pair_steps = 0;    ///< Of PairWindow.
+  bool quads = false;    ///< Of pairs: they are quads,
+  bool large_quads = false;  ///< of kLargeQuadWindow.
+  int pair_steps = 0;        ///< Of PairWindow.
   int pair_shift = 0;
   bool packed = false;  ///< They are pairs of packed 4:2:2: for launch_tensor_packed_pairs().
   TensorTiles tiles;    ///< For launch_tensor_tile() alone.

@@ -80,18 +80,20 @@ std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePh
 }
 
 std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& weights) {
+  const QuadWindow window = quad_window(mask);
+  const int pairs = window.groups - 1;
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>(weights.digits * kQuadWords * 2 * kLanes * kWords));
+  words.reserve(static_cast<std::size_t>(weights.digits * window.words * pairs * kLanes * kWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
-    for (int m = 0; m < kQuadWords; ++m)
-      for (int group = 0; group < 2; ++group)
+    for (int m = 0; m < window.words; ++m)
+      for (int group = 0; group < pairs; ++group)
         for (int lane = 0; lane < kLanes; ++lane)
           for (int w = 0; w < kWords; ++w) {
             const int ky = 4 * (group + w / 2) + lane % 4 - lane / 4 % 4;
             const int dx = 2 * (lane / 16) + w % 2;
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {
-              const int kx = mask.anchor_x + 4 * m + j - kQuadReach - dx;
+              const int kx = mask.anchor_x + 4 * m + j - window.reach() - dx;
               if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) continue;
               const int value = balanced_digit(
                   weights

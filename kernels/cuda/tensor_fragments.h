@@ -30,10 +30,10 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
 std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                           const Mask& mask, const DigitWeights& weights);
 
-/// Fragments for quads: for each digit, the highest first, each of kQuadWords words of the window
-/// and each of two halves.
+/// Fragments for quad_window(): for each digit, the highest first, each word of the window and each
+/// pair of adjacent groups.
 ///
-/// Row m of operand A is output row m % 4, byte 2 (m / 4 % 2) + m / 8. Position k of half g is byte
+/// Row m of operand A is output row m % 4, byte 2 (m / 4 % 2) + m / 8. Position k of pair g is byte
 /// k % 4 of the word in row k / 4 % 4 of group g + k / 16 of four picture rows.
 std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& weights);
 

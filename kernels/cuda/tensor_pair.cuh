@@ -10,9 +10,10 @@ namespace convolve {
 namespace {
 
 /// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
-/// or 16 samples of each of two components that are parted, for four products.
-template <int kParts>
-constexpr int kWordsOfPart = 4 / kParts + 2;
+/// or 16 samples of each of two components that are parted, for four products. kOuter: words of
+/// these to either side of its column; of large quads two.
+template <int kParts, int kOuter = 1>
+constexpr int kWordsOfPart = 4 / kParts + 2 * kOuter;
 constexpr int kPairWords = kWordsOfPart<1>;
 
 /// __byte_perm(), where it stands: moved out of loops it would fill registers.

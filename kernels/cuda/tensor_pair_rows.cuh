@@ -10,10 +10,12 @@ namespace {
 constexpr int kGroupRows = 4;
 
 /// A picture row on its way into the registers of a lane.
-template <int kParts>
+template <int kParts, int kOuter>
 struct PairPiece {
-  uint4 own;               ///< Bytes 0 .. 15 of its column,
-  unsigned outer[kParts];  ///< and what lies beside the warp's columns, if it is at their end.
+  static_assert(kParts * kOuter <= 2, "there are no more words beside a column");
+  uint4 own;                        ///< Bytes 0 .. 15 of its column,
+  unsigned outer[kParts * kOuter];  ///< and what lies beside the warp's columns, if it is at their
+                                    ///< end.
 };
 
 /// Word n of component c, of words in which kParts components lie in turn.
@@ -25,11 +27,13 @@ __device__ __forceinline__ unsigned parted(const unsigned (&words)[kWords], int 
 }
 
 /// Rows and columns of a warp's part of operand B, of which a lane holds bytes -4 .. 19 of its
-/// column in each row, or samples -4 .. 11 of each component. Lane group g holds the column g / 2 +
-/// 4 (g % 2), and in each group of picture rows row t = lane % 4.
-template <int kParts>
+/// column in each row, or samples -4 .. 11 of each component; where kOuter is 2, bytes -8 .. 23.
+/// Lane group g holds the column g / 2 + 4 (g % 2), and in each group of picture rows row t = lane
+/// % 4.
+template <int kParts, int kOuter>
 class PairColumns {
-  static constexpr int kWords = kWordsOfPart<kParts>, kOwn = kWords - 2;
+  static constexpr int kWords = kWordsOfPart<kParts, kOuter>, kOwn = 4 / kParts;
+  using Piece = PairPiece<kParts, kOuter>;
 
  public:
   /// The outputs start at byte x.
@@ -44,14 +48,15 @@ class PairColumns {
     after_ = lane_of(min(own + 1, kColumns - 1));
     first_ = c == 0;
     final_ = c == last;
-    // Beside the picture stand ghosts: four of the eight bytes next to them, or what lies on its
-    // other side.
+    // Beside the picture stand ghosts: four of the eight bytes next to them, four of those behind
+    // the next four, or what lies on its other side.
     const bool left = first_ && x == 0;
     const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
     ghosts_ = left || right;
-    int beside = first_ ? -4 * kParts : final_ ? kColumnBytes : 0;
+    int beside = first_ ? -4 * kParts * kOuter : final_ ? kColumnBytes : 0;
     if (ghosts_) {
       select_ = left ? plane.ghost_select[0] : plane.ghost_select[1];
+      if constexpr (kOuter == 2) far_select_ = left ? plane.far_select[0] : plane.far_select[1];
       beside = border_ != Border::kWrap ? 0
                : left                   ? beside + plane.row_bytes
                                         : beside - plane.row_bytes;
@@ -63,7 +68,7 @@ class PairColumns {
 
   /// Starts loading kCount groups of picture rows from row `top` on.
   template <int kCount>
-  __device__ __forceinline__ void load(int top, PairPiece<kParts> (&pieces)[kCount]) {
+  __device__ __forceinline__ void load(int top, Piece (&pieces)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
     if (top >= 0 && top + kGroupRows * kCount <= rows_) {
 #pragma unroll
@@ -88,7 +93,7 @@ class PairColumns {
 
   /// Waits for a row: words[c][group] of it.
   template <int kGroups>
-  __device__ __forceinline__ void take(const PairPiece<kParts>& piece, int group,
+  __device__ __forceinline__ void take(const Piece& piece, int group,
                                        unsigned (&words)[kParts][kGroups][kWords]) const {
     const unsigned all[4] = {piece.own.x, piece.own.y, piece.own.z, piece.own.w};
 #pragma unroll
@@ -97,27 +102,45 @@ class PairColumns {
 #pragma unroll
       for (int n = 0; n < kOwn; ++n)
         own[n] = parted<kParts>(all, c, n);
-      unsigned outer = parted<kParts>(piece.outer, c, 0);
-      if (ghosts_ && border_ != Border::kWrap)
-        outer = border_ == Border::kZero ? black_
-                                         : __byte_perm(first_ ? own[0] : own[kOwn - 2],
-                                                       first_ ? own[1] : own[kOwn - 1], select_);
-      const unsigned before = __shfl_sync(~0u, own[kOwn - 1], before_);
-      const unsigned after = __shfl_sync(~0u, own[0], after_);
+      unsigned outer[kOuter];
+#pragma unroll
+      for (int n = 0; n < kOuter; ++n)
+        outer[n] = parted<kParts>(piece.outer, c, n);
+      if (ghosts_ && border_ != Border::kWrap) make_ghosts(own, outer);
       unsigned(&made)[kWords] = words[c][group];
-      made[0] = first_ ? outer : before;
+#pragma unroll
+      for (int n = 0; n < kOuter; ++n) {
+        const unsigned before = __shfl_sync(~0u, own[kOwn - kOuter + n], before_);
+        const unsigned after = __shfl_sync(~0u, own[n], after_);
+        made[n] = first_ ? outer[n] : before;
+        made[kOuter + kOwn + n] = final_ ? outer[n] : after;
+      }
 #pragma unroll
       for (int n = 0; n < kOwn; ++n)
-        made[1 + n] = own[n];
-      made[1 + kOwn] = final_ ? outer : after;
+        made[kOuter + n] = own[n];
     }
   }
 
  private:
-  __device__ __forceinline__ void load_row(const std::uint8_t* from,
-                                           PairPiece<kParts>& piece) const {
+  /// Ghosts in the order in which they lie beside the words of the column.
+  __device__ __forceinline__ void make_ghosts(const unsigned (&own)[kOwn],
+                                              unsigned (&outer)[kOuter]) const {
+    const unsigned near = border_ == Border::kZero
+                              ? black_
+                              : __byte_perm(first_ ? own[0] : own[kOwn - 2],
+                                            first_ ? own[1] : own[kOwn - 1], select_);
+    outer[0] = near;
+    if constexpr (kOuter == 2) {
+      const bool alike = border_ == Border::kZero || border_ == Border::kReplicate;
+      const unsigned far = alike ? near : __byte_perm(own[1], own[2], far_select_);
+      outer[0] = first_ ? far : near;
+      outer[1] = first_ ? near : far;
+    }
+  }
+
+  __device__ __forceinline__ void load_row(const std::uint8_t* from, Piece& piece) const {
     piece.own = __ldg(reinterpret_cast<const uint4*>(from));
-    if constexpr (kParts == 1) {
+    if constexpr (kParts * kOuter == 1) {
       piece.outer[0] = __ldg(reinterpret_cast<const unsigned*>(from + beside_));
     } else {
       const uint2 outer = __ldg(reinterpret_cast<const uint2*>(from + beside_));
@@ -132,7 +155,7 @@ class PairColumns {
   const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
   int beside_;
   int before_, after_;  ///< Lanes of the columns beside the lane's.
-  unsigned select_ = 0, black_;
+  unsigned select_ = 0, far_select_ = 0, black_;
   bool first_, final_, ghosts_;
 };
 

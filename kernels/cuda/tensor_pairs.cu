@@ -10,7 +10,10 @@
 // products; a lane ends up with 16 adjacent bytes of two columns, which it stores as they are.
 //
 // Masks up to 9x9 are for quads (tensor_quad.cuh): as a window of theirs is cut from nothing, half
-// as many products again as 7x7 takes in pairs take no longer.
+// as many products again as 7x7 takes in pairs take no longer. Larger ones, up to 17x13, are for
+// large quads, whose lanes hold two words to either side of their column. They read the weights
+// anew for each eight rows: all of them would leave room for 12 warps a processor, which take 14.2
+// us where 16 take 11.6 (13x13, 4K, H100).
 //
 // A frame is read and written once, and waiting for memory is what a small mask costs (H100: 24
 // products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
@@ -40,7 +43,7 @@ constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
 /// row() on, and the same so many bytes and rows further.
 template <Codes kCodes, int kSteps, int kShift>
 struct Pairs {
-  static constexpr int kGroups = kSteps, kNextX = 4 * kColumnBytes, kNextRow = 0;
+  static constexpr int kGroups = kSteps, kNextX = 4 * kColumnBytes, kNextRow = 0, kOuter = 1;
   using Weights = PairWeights<kCodes, kSteps>;
   static __device__ int x() { return kColumnBytes * (threadIdx.x % 4); }
   static __device__ int row() { return threadIdx.x / 4; }
@@ -62,10 +65,11 @@ struct Pairs {
 };
 
 /// Products of 4 rows x 4 bytes, in the same terms.
-template <Codes kCodes>
+template <Codes kCodes, bool kLarge>
 struct Quads {
-  static constexpr int kGroups = kQuadGroups, kNextX = 0, kNextRow = kGroupRows;
-  using Weights = QuadWeights<kCodes>;
+  static constexpr int kGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).groups + 1;
+  static constexpr int kNextX = 0, kNextRow = kGroupRows, kOuter = kLarge ? 2 : 1;
+  using Weights = QuadWeights<kCodes, kLarge>;
   static __device__ int x() { return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4); }
   static __device__ int row() { return threadIdx.x / 4 % 4; }
 
@@ -82,15 +86,16 @@ struct Quads {
   }
 };
 
-/// Picture rows that the patch of an edge holds.
-constexpr int kPatchRows = kPairSteps[1] * kGroupRows;
+/// Picture rows that the patch of an edge holds: whole turns of fill_patch().
+template <class Way>
+constexpr int kPatchRows = (Way::kGroups * kGroupRows + kRows - 1) / kRows* kRows;
 
 // Out of line: code that nearly all warps skip makes them wait for theirs.
 
 __device__ __noinline__ void fill_edge(const TensorArguments& a, const TensorPlane& plane, int x,
-                                       int top, std::uint8_t* patch) {
+                                       int top, int rows, std::uint8_t* patch) {
 #pragma unroll 1
-  for (int r = 0; r < kPatchRows; r += kRows)
+  for (int r = 0; r < rows; r += kRows)
     fill_patch(plane, a.border, x, top + r, patch + r * kSpanBytes);
   __syncwarp();
 }
@@ -102,18 +107,22 @@ __device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row
   Output(plane, x + 12).store(row, sixteen.w);
 }
 
+/// What a lane holds of the rows that eight output rows see, components one after the other.
+template <class Way, int kParts>
+using WordsOf = unsigned[kParts][Way::kGroups][kWordsOfPart<kParts, Way::kOuter>];
+
 /// Rows that columns with ghosts of other kinds than PairColumns knows see.
-template <int kParts, int kGroups>
-__device__ __forceinline__ void load_edge(
-    const TensorArguments& a, const TensorPlane& plane, int x, int top, std::uint8_t* patch,
-    unsigned (&words)[kParts][kGroups][kWordsOfPart<kParts>]) {
-  constexpr int kMargin = 8, kAll = 4 + 2 * kParts;
-  fill_edge(a, plane, x - kMargin, top, patch);
+template <class Way, int kParts>
+__device__ __forceinline__ void load_edge(const TensorArguments& a, const TensorPlane& plane, int x,
+                                          int top, std::uint8_t* patch,
+                                          WordsOf<Way, kParts>& words) {
+  constexpr int kMargin = 8, kOuter = Way::kOuter, kAll = 4 + 2 * kParts * kOuter;
+  fill_edge(a, plane, x - kMargin, top, kPatchRows<Way>, patch);
   const int lane = threadIdx.x, column = lane / 8 + 4 * (lane / 4 % 2);
   const std::uint8_t* from =
-      patch + lane % 4 * kSpanBytes + kMargin - 4 * kParts + kColumnBytes * column;
+      patch + lane % 4 * kSpanBytes + kMargin - 4 * kParts * kOuter + kColumnBytes * column;
 #pragma unroll
-  for (int j = 0; j < kGroups; ++j) {
+  for (int j = 0; j < Way::kGroups; ++j) {
     unsigned all[kAll];
 #pragma unroll
     for (int w = 0; w < kAll; ++w)
@@ -121,17 +130,17 @@ __device__ __forceinline__ void load_edge(
 #pragma unroll
     for (int c = 0; c < kParts; ++c)
 #pragma unroll
-      for (int n = 0; n < kWordsOfPart<kParts>; ++n)
+      for (int n = 0; n < kWordsOfPart<kParts, kOuter>; ++n)
         words[c][j][n] = parted<kParts>(all, c, n);
   }
 }
 
-/// A lane's sixteen bytes, twice, of words that components lie in one after the other.
+/// A lane's sixteen bytes, twice.
 template <class Way, int kParts>
-__device__ __forceinline__ void make_codes(
-    const typename Way::Weights& weights,
-    const unsigned (&words)[kParts][Way::kGroups][kWordsOfPart<kParts>], const Epilogue& general,
-    float scale, float base, uint4 (&sixteen)[2]) {
+__device__ __forceinline__ void make_codes(const typename Way::Weights& weights,
+                                           const WordsOf<Way, kParts>& words,
+                                           const Epilogue& general, float scale, float base,
+                                           uint4 (&sixteen)[2]) {
   unsigned made[2][kParts][4 / kParts];
 #pragma unroll
   for (int c = 0; c < kParts; ++c) {
@@ -153,16 +162,16 @@ __device__ __forceinline__ void make_codes(
 template <class Way, int kParts>
 __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane, int x,
                                       int y, int steps) {
-  constexpr int kSteps = Way::kGroups;
+  constexpr int kSteps = Way::kGroups, kOuter = Way::kOuter;
   fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kSteps + kRows * (a.early_steps - 1));
   const typename Way::Weights weights(a, plane);
   const float scale = in_register(plane.scale), base = in_register(plane.phase[0].base);
-  PairColumns<kParts> columns(a, plane, x);
+  PairColumns<kParts, kOuter> columns(a, plane, x);
   await_previous_launch();
-  constexpr int kWords = kWordsOfPart<kParts>;
-  unsigned words[kParts][kSteps][kWords];
+  constexpr int kWords = kWordsOfPart<kParts, kOuter>;
+  WordsOf<Way, kParts> words;
   {
-    PairPiece<kParts> pieces[kSteps];
+    PairPiece<kParts, kOuter> pieces[kSteps];
     columns.load(y - a.anchor_y, pieces);
 #pragma unroll
     for (int s = 0; s < kSteps; ++s)
@@ -177,7 +186,7 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
   for (;;) {
     y += kRows;
     const bool more = --steps > 0 && y < plane.rows;
-    PairPiece<kParts> pieces[kNewGroups];
+    PairPiece<kParts, kOuter> pieces[kNewGroups];
     if (more) columns.load(y - a.anchor_y + kGroupRows * (kSteps - kNewGroups), pieces);
     uint4 sixteen[2];
     make_codes<Way, kParts>(weights, words, plane.phase[0].general, scale, base, sixteen);
@@ -205,8 +214,8 @@ template <class Way, int kParts>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             int x, int y, std::uint8_t* patch) {
   await_previous_launch();
-  unsigned words[kParts][Way::kGroups][kWordsOfPart<kParts>];
-  load_edge<kParts>(a, plane, x, y - a.anchor_y, patch, words);
+  WordsOf<Way, kParts> words;
+  load_edge<Way, kParts>(a, plane, x, y - a.anchor_y, patch, words);
   uint4 sixteen[2];
   make_codes<Way, kParts>(typename Way::Weights(a, plane), words, plane.phase[0].general,
                           plane.scale, plane.phase[0].base, sixteen);
@@ -221,7 +230,7 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
 template <class Way, int kMostParts>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows * kSpanBytes];
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Way> * kSpanBytes];
   admit_next_launch();
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
@@ -266,22 +275,23 @@ PairsKernel select_codes(Codes codes) {
   return tensor_pairs_kernel<Pairs<Codes::kGeneral, kSteps, kShift>, kMostParts>;
 }
 
-template <int kMostParts>
+template <bool kLarge, int kMostParts>
 PairsKernel select_quads(Codes codes) {
   switch (codes) {
     case Codes::kBits:
-      return tensor_pairs_kernel<Quads<Codes::kBits>, kMostParts>;
+      return tensor_pairs_kernel<Quads<Codes::kBits, kLarge>, kMostParts>;
     case Codes::kFloat:
-      return tensor_pairs_kernel<Quads<Codes::kFloat>, kMostParts>;
+      return tensor_pairs_kernel<Quads<Codes::kFloat, kLarge>, kMostParts>;
     case Codes::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Quads<Codes::kGeneral>, kMostParts>;
+  return tensor_pairs_kernel<Quads<Codes::kGeneral, kLarge>, kMostParts>;
 }
 
 template <int kMostParts>
 PairsKernel select_window(const TensorArguments& a, Codes codes) {
-  if (a.quads) return select_quads<kMostParts>(codes);
+  if (a.large_quads) return select_quads<true, 1>(codes);
+  if (a.quads) return select_quads<false, kMostParts>(codes);
   constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
   if (a.pair_steps == kFew)
     return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)

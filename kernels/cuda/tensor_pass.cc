@@ -83,7 +83,8 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
 Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
   processors_ = std::max(1, device.processors);
   TensorArguments& arguments = arguments_;
-  arguments.quads = mapping_ == TensorMapping::kQuads;
+  arguments.large_quads = mapping_ == TensorMapping::kLargeQuads;
+  arguments.quads = mapping_ == TensorMapping::kQuads || arguments.large_quads;
   int segments = 1;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
@@ -111,7 +112,9 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     const PairWindow pairs = pair_window(plane, *phases, mask_);
     arguments.pair_steps = pairs.steps;
     arguments.pair_shift = pairs.shift;
-    to.parts = arguments.quads ? quad_parts(plane, *phases, mask_) : pairs.parts;
+    to.parts = arguments.large_quads ? 1
+               : arguments.quads     ? quad_parts(plane, *phases, mask_)
+                                     : pairs.parts;
   }
   Status status;
   if (with_columns_) {
@@ -121,7 +124,8 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     if (status.ok())
       status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &resident_blocks_));
   }
-  if (status.ok() && (mapping_ == TensorMapping::kPairs || mapping_ == TensorMapping::kQuads)) {
+  if (status.ok() && (mapping_ == TensorMapping::kPairs || mapping_ == TensorMapping::kQuads ||
+                      mapping_ == TensorMapping::kLargeQuads)) {
     append_fragments(kPairs);
     arguments.packed = tile_kind(format_.planes[0]) == kPackedKind;
     status = CONVOLVE_CUDA(arguments.packed ? load_tensor_packed_pairs(arguments)
@@ -295,7 +299,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     if (arguments.pairs && arguments.packed)
       take_packed_pairs(to, border);
     else if (arguments.pairs)
-      take_pairs(to, border, sixteen);
+      take_pairs(to, border, sixteen, arguments.large_quads);
     else if (in_groups)
       to.ghosts_in_tile =
           sixteen && ghosts_in_tile(to, arguments.groups.tile,

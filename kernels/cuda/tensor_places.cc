@@ -34,8 +34,8 @@ std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border borde
 }
 
 /// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
-/// ghosts.
-bool place_ghosts(TensorPlane& plane, Border border) {
+/// ghosts. `large`: as large quads see them.
+bool place_ghosts(TensorPlane& plane, Border border, bool large) {
   if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes ||
       plane.whole_bytes != plane.row_bytes)
     return false;
@@ -45,7 +45,13 @@ bool place_ghosts(TensorPlane& plane, Border border) {
   const auto right = ghost_select(plane, border, end, end - 8);
   plane.ghost_select[0] = left.value_or(0);
   plane.ghost_select[1] = right.value_or(0);
-  return left && right;
+  // All ghosts of Border::kReplicate are alike.
+  if (!left || !right || !large || border == Border::kReplicate) return left && right;
+  const auto far_left = ghost_select(plane, border, -8, 4);
+  const auto far_right = ghost_select(plane, border, end + 4, end - 12);
+  plane.far_select[0] = far_left.value_or(0);
+  plane.far_select[1] = far_right.value_or(0);
+  return far_left && far_right;
 }
 
 /// The selector of four ghosts from sample `first` of a row on, of `count` samples from `from` on.
@@ -103,7 +109,7 @@ void place_columns(TensorPlane& plane) {
   plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
 }
 
-void take_pairs(TensorPlane& plane, Border border, bool sixteen) {
+void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large) {
   const bool wide = plane.sample_bytes == 2;
   // What an inner column reads lies within 8 bytes of it, and so does what an edge loads; or of
   // samples of two bytes within 16.
@@ -125,7 +131,7 @@ void take_pairs(TensorPlane& plane, Border border, bool sixteen) {
   const bool pixels = !wide && plane.parts > 2;
   if (pixels)
     plane.columns = divide_up(plane.row_bytes, kPixelTile * plane.parts);
-  else if (!place_ghosts(plane, border))
+  else if (!place_ghosts(plane, border, large))
     return;
   plane.inner_first = 0;
   // The ghosts of a column at the right edge that has none beside it are not found.

@@ -16,8 +16,9 @@ void place_words(TensorPlane& plane);
 void place_columns(TensorPlane& plane);
 
 /// Has `plane`, whose memory and size are known, taken in pairs, or if its samples have two bytes
-/// in wide pairs. `sixteen`: all planes lie on 16 bytes, as inner columns must.
-void take_pairs(TensorPlane& plane, Border border, bool sixteen);
+/// in wide pairs. `sixteen`: all planes lie on 16 bytes, as inner columns must. `large`: as large
+/// quads see it.
+void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large);
 
 /// The same for packed 4:2:2, of which all columns are inner ones.
 void take_packed_pairs(TensorPlane& plane, Border border);

@@ -3,9 +3,10 @@
 // rows to sixteen codes, twice.
 //
 // Outputs 4 bytes further along see the next word of a row, so that no window is cut out of others
-// as tensor_pair.cuh has to. Four output rows see three groups of picture rows: a product of two
-// groups for each word of the window, and half a product of the third. Those of eight output rows
-// share the groups in the middle, and the weights.
+// as tensor_pair.cuh has to. Four output rows of a small mask see three groups of picture rows: a
+// product of two groups for each word of the window, and half a product of the third. Those of
+// eight output rows share the groups in the middle, and the weights. Large masks have a group and
+// two words more.
 #pragma once
 
 #include "kernels/cuda/tensor_pair.cuh"
@@ -13,11 +14,18 @@
 namespace convolve {
 namespace {
 
-constexpr int kQuadGroups = kPairSteps[1];  ///< That eight output rows see.
+constexpr int kQuadGroups = kQuadWindow.groups + 1;  ///< That eight output rows see.
 
-/// The mask, of which one digit stays in registers.
-template <Codes kCodes>
+/// The mask, of which one digit stays in registers, where it is not large: four output rows see
+/// what the QuadWindow says.
+template <Codes kCodes, bool kLarge>
 class QuadWeights {
+  static constexpr int kWindowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).groups;
+  static constexpr int kWindowWords = (kLarge ? kLargeQuadWindow : kQuadWindow).words;
+  static constexpr int kSeen = kWindowGroups + 1, kPairs = kWindowGroups - 1;
+  static constexpr bool kOne = kCodes == Codes::kBits, kKept = kOne && !kLarge;
+  using Fragments = uint4[kWindowWords][kPairs];
+
  public:
   __device__ QuadWeights(const TensorArguments& a, const TensorPlane& plane)
       : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
@@ -25,14 +33,14 @@ class QuadWeights {
 #pragma unroll
     for (int k = 0; k < 4; ++k)
       start_[k] = plane.phase[0].start + (kOne ? (k + 1) * (fresh_lane() >> 5) : 0);
-    if constexpr (kOne) load(fragments_, only_);
+    if constexpr (kKept) load(fragments_, only_);
   }
 
   /// sum[half] = start + products with the words of all groups: of rows 4 half .. 4 half + 3.
   template <int kQuads, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kQuadGroups][kWords],
+  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSeen][kWords],
                                               int (&sum)[2][kQuads][4]) const {
-    static_assert(kWords == kQuads + kQuadWords - 1, "the last window ends with the last word");
+    static_assert(kWords == kQuads + kWindowWords - 1, "the last window ends with the last word");
     int start[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k)
@@ -44,17 +52,21 @@ class QuadWeights {
 #pragma unroll
         for (int k = 0; k < 4; ++k)
           sum[half][i][k] = start[k];
-    if constexpr (kOne) {
+    if constexpr (kKept) {
       add_products(only_, words, sum);
+    } else if constexpr (kOne) {
+      Fragments weights;
+      load(fragments_, weights);
+      add_products(weights, words, sum);
     } else {
       const uint4* fragments = fragments_;
 #pragma unroll 1
       for (int left = digits_;;) {
-        uint4 weights[kQuadWords][2];
+        Fragments weights;
         load(fragments, weights);
         add_products(weights, words, sum);
         if (--left == 0) break;
-        fragments += 32 * 2 * kQuadWords;
+        fragments += 32 * kPairs * kWindowWords;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
 #pragma unroll
@@ -67,42 +79,49 @@ class QuadWeights {
   }
 
  private:
-  static constexpr bool kOne = kCodes == Codes::kBits;
-
-  static __device__ __forceinline__ void load(const uint4* from, uint4 (&weights)[kQuadWords][2]) {
+  static __device__ __forceinline__ void load(const uint4* from, Fragments& weights) {
 #pragma unroll
-    for (int m = 0; m < kQuadWords; ++m)
+    for (int m = 0; m < kWindowWords; ++m)
 #pragma unroll
-      for (int g = 0; g < 2; ++g)
-        weights[m][g] = __ldg(from + 32 * (2 * m + g));
+      for (int g = 0; g < kPairs; ++g)
+        weights[m][g] = __ldg(from + 32 * (kPairs * m + g));
   }
 
-  /// weights[m][g]: of word m, in groups g and g + 1 of the three.
+  /// weights[m][g]: of word m, in groups g and g + 1 of those that four output rows see. Whole
+  /// products take groups of even number and the next, as these lie side by side in registers.
   template <int kQuads, int kWords>
-  static __device__ __forceinline__ void add_products(const uint4 (&weights)[kQuadWords][2],
-                                                      const unsigned (&words)[kQuadGroups][kWords],
+  static __device__ __forceinline__ void add_products(const Fragments& weights,
+                                                      const unsigned (&words)[kSeen][kWords],
                                                       int (&sum)[2][kQuads][4]) {
-#pragma unroll
-    for (int m = 0; m < kQuadWords; ++m) {
-#pragma unroll
-      for (int i = 0; i < kQuads; ++i)
-        multiply(sum[0][i], weights[m][0], make_uint2(words[0][i + m], words[1][i + m]), sum[0][i]);
+    const auto whole = [&](int half, int m, int group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
-        multiply(sum[1][i], weights[m][1], make_uint2(words[2][i + m], words[3][i + m]), sum[1][i]);
+        multiply(sum[half][i], weights[m][group - half],
+                 make_uint2(words[group][i + m], words[group + 1][i + m]), sum[half][i]);
+    };
+    const auto single = [&](int half, const uint2& of, int m, int group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
-        multiply_half(sum[0][i], make_uint2(weights[m][1].z, weights[m][1].w), words[2][i + m],
-                      sum[0][i]);
+        multiply_half(sum[half][i], of, words[group][i + m], sum[half][i]);
+    };
 #pragma unroll
-      for (int i = 0; i < kQuads; ++i)
-        multiply_half(sum[1][i], make_uint2(weights[m][0].x, weights[m][0].y), words[1][i + m],
-                      sum[1][i]);
+    for (int m = 0; m < kWindowWords; ++m) {
+#pragma unroll
+      for (int g = 0; g + 1 < kWindowGroups; g += 2)
+        whole(0, m, g);
+#pragma unroll
+      for (int g = 2; g < kWindowGroups; g += 2)
+        whole(1, m, g);
+      const uint4 first = weights[m][0], last = weights[m][kPairs - 1];
+      if constexpr (kWindowGroups % 2 != 0)
+        single(0, make_uint2(last.z, last.w), m, kWindowGroups - 1);
+      single(1, make_uint2(first.x, first.y), m, 1);
+      if constexpr (kWindowGroups % 2 == 0) single(1, make_uint2(last.z, last.w), m, kWindowGroups);
     }
   }
 
   const uint4* fragments_;
-  uint4 only_[kQuadWords][2];
+  Fragments only_;
   int digits_;
   int start_[4];
 };

@@ -76,7 +76,8 @@ std::vector<Step> chain_steps() {
       const bool small_only = mapping == TensorMapping::kPairs ||
                               mapping == TensorMapping::kQuads ||
                               mapping == TensorMapping::kWidePairs;
-      if (small_only && mask == large) continue;
+      const bool large_only = mapping == TensorMapping::kLargeQuads;
+      if ((small_only && mask == large) || (large_only && mask == small)) continue;
       steps.push_back({std::string("tensor ") + tensor_mapping_name(mapping) + " " + mask->name,
                        KernelKind::kTensor, mapping, mask, how});
     }

@@ -284,9 +284,9 @@ INSTANTIATE_TEST_SUITE_P(Layouts, TensorFragments,
 
 TEST(QuadFragments, MultiplyToTheConvolution) {
   std::mt19937 random(8);
-  for (const int width : {1, 4, 5, 8, 9})
+  for (const int width : {1, 4, 5, 8, 9, 10, 13, 17})
     for (const int anchor : {width / 2, std::max(0, width - 5), std::min(4, width - 1)})
-      for (const int height : {1, 4, 7, 9})
+      for (const int height : {1, 4, 7, 9, 10, 13})
         for (const int digits : {1, 2}) {
           Mask mask;
           mask.width = width;
@@ -298,10 +298,13 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
           for (int i = 0; i < width * height; ++i)
             weights.values.push_back(
                 std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const QuadWindow window = quad_window(mask);
+          if (window.groups == 0) continue;
+          const int pairs = window.groups - 1;
           const std::vector<std::uint32_t> words = quad_fragments(mask, weights);
-          ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * 2 * kQuadWords));
-          // Three groups of rows, which four output rows see from sample kQuadReach on.
-          std::uint8_t rows[12][4 * kQuadWords];
+          ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * pairs * window.words));
+          // Groups of rows, which four output rows see from sample reach() on.
+          std::uint8_t rows[4 * kLargeQuadWindow.groups][4 * kLargeQuadWindow.words];
           for (auto& row : rows)
             for (std::uint8_t& sample : row)
               sample = static_cast<std::uint8_t>(random());
@@ -311,19 +314,25 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
             for (int y = 0; y < height; ++y)
               for (int x = 0; x < width; ++x)
                 wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
-                          rows[dy + y][kQuadReach + dx + x - anchor];
-            // The first two groups whole and the second half of the last two, and the other way
-            // round: both see all three.
-            for (const bool first_whole : {true, false}) {
+                          rows[dy + y][window.reach() + dx + x - anchor];
+            // Whole pairs from the first group on and the second half of the last pair, if a group
+            // is left; and the first half of the first pair, whole ones from the second group on,
+            // and again what is left: both see all groups.
+            const auto counts = [&](bool from_first, int g, int k) {
+              const bool odd = window.groups % 2 != 0, last = g == pairs - 1;
+              if (from_first) return g % 2 == 0 || (odd && last && k >= 16);
+              return g % 2 != 0 || (g == 0 && k < 16) || (!odd && last && k >= 16);
+            };
+            for (const bool from_first : {true, false}) {
               std::int64_t sum = 0;
               for (int digit = 0; digit < digits; ++digit) {
                 sum *= 256;
-                for (int w = 0; w < kQuadWords; ++w)
-                  for (int g = 0; g < 2; ++g)
+                for (int w = 0; w < window.words; ++w)
+                  for (int g = 0; g < pairs; ++g)
                     for (int k = 0; k < 32; ++k) {
-                      if (first_whole ? g == 1 && k < 16 : g == 0 && k >= 16) continue;
+                      if (!counts(from_first, g, k)) continue;
                       const std::uint32_t* fragment =
-                          words.data() + 128 * ((digit * kQuadWords + w) * 2 + g);
+                          words.data() + 128 * ((digit * window.words + w) * pairs + g);
                       sum += std::int64_t{element_a(fragment, m, k)} *
                              rows[4 * (g + k / 16) + k / 4 % 4][4 * w + k % 4];
                     }

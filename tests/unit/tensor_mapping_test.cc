@@ -151,6 +151,7 @@ TEST(TensorMapping, Products) {
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(5), 1), 3);
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(7), 2), 8);
   EXPECT_EQ(tensor_products(TensorMapping::kQuads, plane_of(1), square(9), 2), 12);
+  EXPECT_EQ(tensor_products(TensorMapping::kLargeQuads, plane_of(1), square(13), 2), 25);
   EXPECT_EQ(tensor_products(TensorMapping::kWidePairs, wide_plane_of(2), square(5), 2), 6);
   EXPECT_EQ(tensor_products(TensorMapping::kWidePairs, wide_plane_of(1), square(9), 3), 18);
   EXPECT_EQ(tensor_products(TensorMapping::kMarch, plane_of(1), square(9), 1), 9);
@@ -248,6 +249,29 @@ TEST(TensorMapping, QuadsServeMasksUpToNineByNine) {
   EXPECT_EQ(parts(1, 5, 1, 4), 1);
   EXPECT_EQ(parts(1, 6, 1, 0), 0);
   EXPECT_EQ(parts(1, 1, 10, 0), 0);
+}
+
+// Large ones see eight, in 13 rows, of planes with one component, and only what quads do not.
+TEST(TensorMapping, LargeQuadsServeMasksUpToSeventeenByThirteen) {
+  const auto serves = [](const PlaneFormat& plane, int width, int height, int anchor) {
+    FrameFormat format;
+    format.planes[format.plane_count++] = plane_of(1);
+    format.planes[format.plane_count++] = plane;
+    Mask mask;
+    mask.width = width;
+    mask.height = height;
+    mask.anchor_x = anchor;
+    return tensor_mapping_serves(TensorMapping::kLargeQuads, format, mask, 1, {232448, true});
+  };
+  EXPECT_TRUE(serves(plane_of(1), 17, 13, 8));
+  EXPECT_FALSE(serves(plane_of(1), 17, 13, 7)) << "nine samples to the right";
+  EXPECT_FALSE(serves(plane_of(1), 17, 13, 9)) << "nine samples to the left";
+  EXPECT_FALSE(serves(plane_of(1), 1, 14, 0));
+  EXPECT_TRUE(serves(plane_of(1), 1, 10, 0));
+  EXPECT_TRUE(serves(plane_of(1), 6, 1, 0));
+  EXPECT_FALSE(serves(plane_of(1), 9, 9, 4)) << "quads do";
+  EXPECT_FALSE(serves(plane_of(2), 13, 13, 6));
+  EXPECT_FALSE(serves(wide_plane_of(1), 13, 13, 6));
 }
 
 }  // namespace
