@@ -2,6 +2,7 @@
 #include "kernels/core/cost.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "kernels/core/byte_phases.h"
 #include "kernels/core/round.h"
 #include "kernels/core/separable_digits.h"
+#include "kernels/core/tensor_groups.h"
 #include "kernels/core/tensor_mapping.h"
 #include "kernels/core/tensor_tiles.h"
 
@@ -268,7 +270,7 @@ PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
     case TensorMapping::kPairs:
       return {1.65, 1, 0};
     case TensorMapping::kGroups:
-      return {1.25, 14, 8};
+      return {1.25, 1, 8};
     case TensorMapping::kMarch:
     case TensorMapping::kStay:
     case TensorMapping::kQuads:
@@ -280,19 +282,99 @@ PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
   return {};
 }
 
+/// Read and written of planes that have a filtered component.
+double megabytes(const FrameFormat& format) {
+  double bytes = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p]))
+      bytes += 2.0 * format.planes[p].row_bytes * format.planes[p].rows;
+  return bytes / kMillion;
+}
+
+/// A block's tile of shared memory, in pixels of a plane.
+struct TileSize {
+  int width, height;
+
+  int count(const PlaneFormat& plane) const {
+    return divide_up(plane.row_bytes / tile_planes(plane), width) * divide_up(plane.rows, height);
+  }
+};
+TileSize tile_size(TensorMapping mapping, const PlaneFormat& plane) {
+  if (mapping == TensorMapping::kGroups) return {kTensorTileBytes, kGroupTileRows};
+  return {kTensorTileBytes * (plane.component_count == 1 ? 2 : 1), kTensorTileRows};
+}
+
+/// Tiles of each plane that the busiest processor takes. Block b has tiles b, b + processors and so
+/// on, of all planes one after the other.
+std::array<int, kMaxPlanes> busiest_tiles(TensorMapping mapping, const FrameFormat& format,
+                                          int processors) {
+  std::array<int, kMaxPlanes> most{};
+  int work = 0;
+  for (int b = 0; b < processors; ++b) {
+    std::array<int, kMaxPlanes> own{};
+    int sum = 0, first = 0;
+    for (int p = 0; p < format.plane_count; ++p) {
+      const PlaneFormat& plane = format.planes[p];
+      if (!has_filtered(plane)) continue;
+      const int end = first + tile_size(mapping, plane).count(plane);
+      // Of the tiles before `end` less those before `first`.
+      const auto before = [&](int tile) { return tile > b ? divide_up(tile - b, processors) : 0; };
+      own[static_cast<std::size_t>(p)] = before(end) - before(first);
+      sum += own[static_cast<std::size_t>(p)] * tile_planes(plane);
+      first = end;
+    }
+    if (sum <= work) continue;
+    work = sum;
+    most = own;
+  }
+  return most;
+}
+
+/// Tiles of shared memory take so much of a processor that a launch lasts as long as the one with
+/// most of them: 399 of groups, I420 at 1080p, are four for three of 132 processors, and three for
+/// the others. The first has to come before any is multiplied.
+LaunchWork tiles_launch(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                        int processors) {
+  const std::array<int, kMaxPlanes> tiles = busiest_tiles(plan.mapping, format, processors);
+  CostTerms all{};
+  all[kCostLaunch] = 1;
+  all[kCostMegabytes] = megabytes(format);
+  all[kCostLoneTile] = 1;
+  int planes = 0, fewest = kMaxPlanes, most = 0;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    ++planes;
+    fewest = std::min(fewest, plane.component_count);
+    most = std::max(most, plane.component_count);
+    const PackedCost packed = packed_cost(plan.mapping, plane);
+    const double products =
+        packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
+    const double codes = tensor_code_cost(plan, plane, mask);
+    // A component after the other.
+    const TileSize tile = tile_size(plan.mapping, plane);
+    const double samples = 1.0 * tile.width * tile.height * tile_planes(plane) * processors *
+                           tiles[static_cast<std::size_t>(p)] / kMillion;
+    all[kCostLoneWork] = std::max(all[kCostLoneWork], products * tile_planes(plane));
+    all[kCostLoneSpread] = std::max(all[kCostLoneSpread], parted_bytes(plane) + packed.lone_spread);
+    all[kCostLoneDouble] = std::max(all[kCostLoneDouble], codes);
+    all[kCostSamples] += samples;
+    all[kCostWork] += samples * products;
+    all[kCostSpread] += tile_planes(plane) > 1 ? packed.spread * samples : 0;
+    all[kCostDouble] += codes * samples;
+  }
+  // With several planes there is more to look up, and with pixels of several sizes more code comes.
+  all[kCostLoneSpread] += (planes > 1 ? 1 : 0) + (most > fewest ? 2 : 0);
+  return {{all}};
+}
+
 /// All planes at once. Blocks start plane by plane, so the tiles of one wait for those before it.
 LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask& mask) {
   constexpr int kRows = 8;  // Of a warp's tile.
   LaunchWork launch;
   CostTerms full{};
   full[kCostLaunch] = 1;
-  int planes = 0;
-  for (int p = 0; p < format.plane_count; ++p) {
-    if (!has_filtered(format.planes[p])) continue;
-    ++planes;
-    full[kCostMegabytes] += 2.0 * format.planes[p].row_bytes * format.planes[p].rows / kMillion;
-  }
-  const bool several = planes > 1;
+  full[kCostMegabytes] = megabytes(format);
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
@@ -311,18 +393,10 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     CostTerms last = full;
     last[kCostLoneTile] = 1;
     last[kCostLoneWork] = products;
-    last[kCostLoneSpread] += plan.mapping == TensorMapping::kTiles
-                                 ? parted_bytes(plane)
-                                 : edge_products(plan, plane, mask);
+    last[kCostLoneSpread] += edge_products(plan, plane, mask);
     // The first eight rows of a plane with little work wait for what is looked up of it.
     if (later && plan.mapping == TensorMapping::kLargeQuads) last[kCostLoneSpread] += 1;
     const double codes = tensor_code_cost(plan, plane, mask);
-    if (plan.mapping == TensorMapping::kGroups) {
-      // A component after the other.
-      last[kCostLoneWork] = products * tile_planes(plane);
-      // With several planes there is more to look up.
-      last[kCostLoneSpread] = parted_bytes(plane) + packed.lone_spread + (several ? 1 : 0);
-    }
     last[kCostLoneDouble] = codes;
     launch.regimes.push_back(last);
     full[kCostSamples] += bytes;
@@ -386,8 +460,13 @@ CostClass cost_class(const Plan& plan) {
   return CostClass::kBasic;
 }
 
-std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask) {
-  if (plan.kernel == KernelKind::kTensor) return {tensor_launch(plan, format, mask)};
+std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                                int processors) {
+  if (plan.kernel == KernelKind::kTensor) {
+    if (plan.mapping == TensorMapping::kTiles || plan.mapping == TensorMapping::kGroups)
+      return {tiles_launch(plan, format, mask, processors)};
+    return {tensor_launch(plan, format, mask)};
+  }
   std::vector<LaunchWork> launches;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, plan.weighted.has_value());
@@ -412,7 +491,7 @@ double predicted_microseconds(const CostConstants& constants, const Plan& plan,
                               const FrameFormat& format, const Mask& mask) {
   const CostTerms& terms = constants.of(cost_class(plan));
   double sum = 0;
-  for (const LaunchWork& launch : work_of(plan, format, mask))
+  for (const LaunchWork& launch : work_of(plan, format, mask, constants.figures.processors))
     sum += launch_microseconds(terms, launch);
   return sum;
 }

@@ -112,15 +112,18 @@ const std::vector<CostConstants>& cost_table();
 CostClass cost_class(const Plan& plan);
 
 /// A launch of a kernel: it takes what the dearest of `regimes` takes, which are the two sides of
-/// the max above (tensor, which takes all planes in one launch, has a lone tile of each).
+/// the max above (tensor, which takes all planes in one launch, has a lone tile of each; of tiles
+/// in its shared memory there is one regime, in which the first one's time is added).
 struct LaunchWork {
   std::vector<CostTerms> regimes;
 };
 
 /// What `plan` does to a frame, launch by launch. Units of work for a sample are multiply-adds;
 /// for tensor, and separable on tensor cores, they are products of 128 outputs, for box the sides
-/// of the mask, W + H, and shift has none.
-std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask);
+/// of the mask, W + H, and shift has none. Of tensor's groups the tiles count that the busiest of
+/// so many processors takes, as if all of them took as many.
+std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                                int processors);
 
 double launch_microseconds(const CostTerms& constants, const LaunchWork& launch);
 

@@ -18,8 +18,8 @@ namespace {
 
 class Calibration {
  public:
-  Calibration(const PlaneArguments& arguments, FrameMeasurement& measurement)
-      : arguments_(arguments), measurement_(measurement) {}
+  Calibration(const PlaneArguments& arguments, FrameMeasurement& measurement, int processors)
+      : arguments_(arguments), measurement_(measurement), processors_(processors) {}
 
   /// False after a failure, which has been said.
   bool measure() {
@@ -49,13 +49,14 @@ class Calibration {
     const Mask& mask = measurement_.mask();
     const CostClass found = cost_class(*result->plan);
     cases_[static_cast<std::size_t>(found)].push_back(
-        {work_of(*result->plan, format, mask), result->row.time.median});
+        {work_of(*result->plan, format, mask, processors_), result->row.time.median});
     rows_.push_back(result->row);
     return true;
   }
 
   const PlaneArguments& arguments_;
   FrameMeasurement& measurement_;
+  int processors_;
   std::array<std::vector<FitCase>, kCostClassCount> cases_;
   std::vector<FrameRow> rows_;
 };
@@ -111,7 +112,7 @@ bool run_calibration(const PlaneArguments& arguments, Target& target, FrameMeasu
     std::fprintf(stderr, "FAIL %s\n", device.status().message().c_str());
     return false;
   }
-  Calibration calibration(arguments, measurement);
+  Calibration calibration(arguments, measurement, device.value()->capabilities().processors);
   const bool good = calibration.measure();
   print_row(setting, device.value()->capabilities(), calibration, stdout);
   return write_json(setting, calibration.rows(), arguments.json) && good &&

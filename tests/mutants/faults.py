@@ -139,6 +139,8 @@ CORE = [
     Fault("tensor-quads-reach-too-far", "kernels/core/tensor_mapping.cc",
           "mask.width - 1 - mask.anchor_x <= window.reach())",
           "mask.width - 2 - mask.anchor_x <= window.reach())"),
+    Fault("cost-of-the-first-processor", "kernels/core/cost.cc",
+          "tile > b ? divide_up(tile - b, processors) : 0", "divide_up(tile, processors)"),
     Fault("tensor-large-quads-of-all-components", "kernels/core/tensor_mapping.cc",
           "if (!phases || phases->period > 1) return false;", "if (!phases) return false;"),
     Fault("tensor-pairs-copy-no-byte", "kernels/core/tensor_mapping.cc",

@@ -254,7 +254,7 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
   const FrameFormat format = nv12(256, 64);
   const Mask mask = mask_of("box:5");
   const Plan coarsened = plan_of(format, "box:5", KernelKind::kCoarsened).value();
-  const std::vector<LaunchWork> launches = work_of(coarsened, format, mask);
+  const std::vector<LaunchWork> launches = work_of(coarsened, format, mask, 132);
   ASSERT_EQ(launches.size(), 2u) << "luma, chroma";
   EXPECT_DOUBLE_EQ(full(launches[0])[kCostMegabytes], 2 * 256 * 64 / 1e6);
   EXPECT_DOUBLE_EQ(full(launches[0])[kCostSamples], 256 * 64 / 1e6);
@@ -268,14 +268,16 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
   // Rows of the halo are summed, too: 36 of them for a tile of 32.
   const FrameFormat deep = grey16(256, 64);
   const Plan separable = plan_of(deep, "box:5", KernelKind::kSeparable).value();
-  EXPECT_DOUBLE_EQ(work_of(separable, deep, mask)[0].regimes[0][kCostLoneWork], 36 / 32.0 * 5 + 5);
+  EXPECT_DOUBLE_EQ(work_of(separable, deep, mask, 132)[0].regimes[0][kCostLoneWork],
+                   36 / 32.0 * 5 + 5);
 
   // On tensor cores 32 outputs see two chunks of 32 on either axis; the row's two digits meet
   // samples, the column's one digit both bytes of the sums.
   const Plan digits = plan_of(format, "box:5", KernelKind::kSeparable).value();
-  EXPECT_DOUBLE_EQ(work_of(digits, format, mask)[0].regimes[0][kCostLoneWork], 2 * 2 * 1.25 + 2 * 2)
+  EXPECT_DOUBLE_EQ(work_of(digits, format, mask, 132)[0].regimes[0][kCostLoneWork],
+                   2 * 2 * 1.25 + 2 * 2)
       << "a chunk of five is summed again";
-  EXPECT_DOUBLE_EQ(full(work_of(digits, rgba(256, 64), mask)[0])[kCostSpread],
+  EXPECT_DOUBLE_EQ(full(work_of(digits, rgba(256, 64), mask, 132)[0])[kCostSpread],
                    3 * 4 * 256 * 64 / 1e6);
   // Two passes: 64 rows of outputs ask for 64 + 300 rows of sums.
   const Mask long_mask = mask_of("gaussian:50");
@@ -283,16 +285,16 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
   options.kernel = KernelKind::kSeparable;
   options.coarse = false;
   const Plan two_pass = make_plan(format, long_mask, options, h100()).value();
-  EXPECT_DOUBLE_EQ(work_of(two_pass, format, long_mask)[0].regimes[0][kCostLoneWork],
+  EXPECT_DOUBLE_EQ(work_of(two_pass, format, long_mask, 132)[0].regimes[0][kCostLoneWork],
                    2 * 11 * 364 / 64.0 + 3 * 11);
   // On a grid of four pixels, each convolved with 301 / 4 of them; ghosts on both axes.
   options.coarse = true;
   const Plan coarse = make_plan(format, long_mask, options, h100()).value();
-  EXPECT_DOUBLE_EQ(work_of(coarse, format, long_mask)[0].regimes[0][kCostLoneWork],
+  EXPECT_DOUBLE_EQ(work_of(coarse, format, long_mask, 132)[0].regimes[0][kCostLoneWork],
                    301 / 16.0 + 4 * (557 / 256.0) * (365 / 64.0));
 
   const Plan tensor = plan_of(format, "box:5", KernelKind::kTensor).value();
-  const std::vector<LaunchWork> one = work_of(tensor, format, mask);
+  const std::vector<LaunchWork> one = work_of(tensor, format, mask, 132);
   ASSERT_EQ(one.size(), 1u) << "all planes at once";
   ASSERT_EQ(one[0].regimes.size(), 3u);
   EXPECT_DOUBLE_EQ(full(one[0])[kCostMegabytes], 2 * 256 * 96 / 1e6);
@@ -300,13 +302,36 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
 
   // Pictures are taken in whole tiles of 128 x 32.
   const FrameFormat odd = grey(129, 33);
-  EXPECT_DOUBLE_EQ(full(work_of(coarsened, odd, mask)[0])[kCostSamples], 4 * 128 * 32 / 1e6);
+  EXPECT_DOUBLE_EQ(full(work_of(coarsened, odd, mask, 132)[0])[kCostSamples], 4 * 128 * 32 / 1e6);
+}
+
+// A launch of tiles in shared memory lasts as long as the processor that has most of them.
+TEST(Cost, TheBusiestProcessorsTilesCount) {
+  const Mask mask = mask_of("box:17");
+  const auto samples = [&mask](const FrameFormat& format, TensorMapping mapping, int processors) {
+    Options options;
+    options.kernel = KernelKind::kTensor;
+    options.mapping = mapping;
+    const Plan plan = make_plan(format, mask, options, h100()).value();
+    const std::vector<LaunchWork> launches = work_of(plan, format, mask, processors);
+    return full(launches[0])[kCostSamples] * 1e6 / processors;
+  };
+  // 255 tiles of luma and twice 72 of chroma.
+  EXPECT_DOUBLE_EQ(samples(i420(1920, 1080), TensorMapping::kGroups, 132), 4 * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(i420(1920, 1080), TensorMapping::kGroups, 133), 3 * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(grey(1920, 1080), TensorMapping::kGroups, 132), 2 * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(grey(100, 30), TensorMapping::kGroups, 132), 128 * 64);
+  // Two components take a tile together: processors 0 to 62 have two of 255, then 72 more.
+  EXPECT_DOUBLE_EQ(samples(nv12(1920, 1080), TensorMapping::kGroups, 132), (2 + 2) * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(grey(1920, 1080), TensorMapping::kTiles, 132), 3 * 256 * 32);
+  EXPECT_DOUBLE_EQ(samples(nv12(256, 64), TensorMapping::kGroups, 132), 2 * 128 * 64)
+      << "the third processor has chroma, the first two a tile of luma each";
 }
 
 TEST(Cost, RunningSumsHardlyAskForTheSizeOfTheMask) {
   const FrameFormat format = nv12(256, 64);
   const Plan box = plan_of(format, "box:9,5", KernelKind::kBox).value();
-  const std::vector<LaunchWork> launches = work_of(box, format, mask_of("box:9,5"));
+  const std::vector<LaunchWork> launches = work_of(box, format, mask_of("box:9,5"), 132);
   ASSERT_EQ(launches.size(), 2u) << "luma, chroma";
   EXPECT_DOUBLE_EQ(launches[0].regimes[0][kCostLoneWork], 9 + 5);
   EXPECT_DOUBLE_EQ(full(launches[0])[kCostSamples], 256 * 64 / 1e6);

@@ -30,7 +30,7 @@ std::vector<FitCase> cases_of(const CostTerms& truth, double noise = 0) {
         const FrameFormat format = spread ? rgba(width, height) : grey(width, height);
         const Mask mask = mask_of("box:" + std::to_string(side));
         const Plan plan = make_plan(format, mask, options, unit::h100()).value();
-        FitCase made{work_of(plan, format, mask), 0};
+        FitCase made{work_of(plan, format, mask, 132), 0};
         made.microseconds =
             predicted_microseconds(truth, made) * (1 + noise * std::sin(1.0 + 2.0 * turn++));
         cases.push_back(made);

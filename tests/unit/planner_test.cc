@@ -58,7 +58,8 @@ TEST(Planner, TableOfChoices) {
        "cuda separable fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps instead of "
        "169, on tensor cores)",
        "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
-      {"motion:13", "cuda tensor 1 digit int32 rational global-memory (13x1, on tensor cores)",
+      {"motion:13",
+       "cuda tensor tile 128x64 1 digit int32 rational global-memory (13x1, on tensor cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
