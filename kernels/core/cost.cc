@@ -382,10 +382,9 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     const double products =
         packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
     // To quads planes after the first cost as much as components that lie apart.
-    const bool later =
-        (plan.mapping == TensorMapping::kQuads || plan.mapping == TensorMapping::kLargeQuads) &&
-        full[kCostSamples] > 0;
-    const bool spread = plane.component_count > 1 || later;
+    const bool quads =
+        plan.mapping == TensorMapping::kQuads || plan.mapping == TensorMapping::kLargeQuads;
+    const bool spread = plane.component_count > 1 || (quads && full[kCostSamples] > 0);
     const double bytes = tiled_samples(plane.row_bytes, plane.rows, kTensorTileBytes, kRows);
     const int pixel = parted_pixel(plan, plane, mask);
     // They go through shared memory, which takes its time in any picture.
@@ -394,8 +393,6 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     last[kCostLoneTile] = 1;
     last[kCostLoneWork] = products;
     last[kCostLoneSpread] += edge_products(plan, plane, mask);
-    // The first eight rows of a plane with little work wait for what is looked up of it.
-    if (later && plan.mapping == TensorMapping::kLargeQuads) last[kCostLoneSpread] += 1;
     const double codes = tensor_code_cost(plan, plane, mask);
     last[kCostLoneDouble] = codes;
     launch.regimes.push_back(last);
