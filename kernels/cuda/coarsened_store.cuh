@@ -7,6 +7,8 @@
 namespace convolve {
 namespace {
 
+constexpr int kNextFour = kTileWidth / kFours;
+
 /// The low bytes of four codes as a word.
 __device__ inline unsigned word_of(const int (&code)[4]) {
   return __byte_perm(__byte_perm(code[0], code[1], 0x0040), __byte_perm(code[2], code[3], 0x0040),
@@ -46,18 +48,24 @@ __device__ __noinline__ int code_out_of_line(typename A::Sum sum, const Epilogue
   return A::code(sum, epilogue);
 }
 
-/// Takes a thread's results through its own slots of shared memory, where a loop can index them:
-/// written out for 32 registers, epilogue and stores would be longer than the filter itself and
-/// miss the instruction cache. Sums of 4 bytes wait there, wider ones as codes.
+/// Takes results through shared memory. There a loop can index them: written out for 32 registers,
+/// epilogue and stores would be longer than the filter itself and miss the instruction cache. And
+/// there they change hands within the eight threads of a row of outputs, so that neighbours store
+/// side by side. Sums of 4 bytes wait there, wider ones as codes.
 template <class A>
-struct Slots {
+class Slots {
+ public:
   using Sum = typename A::Sum;
+  /// From four values of a thread to its next four, such that eight threads read all banks.
+  static constexpr int kPitch = kThreads * kFour + 8;
+  static constexpr int kBytes = 4 * kRows * kFours * kPitch;
   static constexpr bool kHoldSums = sizeof(Sum) == 4;
   using Value = std::conditional_t<kHoldSums, Sum, int>;
 
-  Value* slot;  ///< of outputs 4 i to 4 i + 3 at slot[4 * i * kThreads]
+  __device__ Slots(void* memory, int thread_x, int thread_y)
+      : row_(static_cast<Value*>(memory) + thread_y * kThreadsX * kFour), x_(thread_x) {}
 
-  __device__ void put(const Sum (&sum)[kRows][kColumns], const Epilogue& epilogue) {
+  __device__ void put(const Sum (&sum)[kRows][kColumns], const Epilogue& epilogue) const {
 #pragma unroll
     for (int i = 0; i < kRows * kColumns; i += 4) {
       int four[4];
@@ -71,19 +79,27 @@ struct Slots {
         else
           four[j] = code_out_of_line<A>(s, epilogue);
       }
-      *reinterpret_cast<int4*>(slot + i * kThreads) = make_int4(four[0], four[1], four[2], four[3]);
+      *reinterpret_cast<int4*>(row_ + i / 4 * kPitch + x_ * kFour) =
+          make_int4(four[0], four[1], four[2], four[3]);
     }
   }
 
-  /// The i-th four values: kFours a row.
-  __device__ void get(int i, Value (&values)[4]) const {
-    read_row<true>(slot + i * 4 * kThreads, values);
+  /// Of row `t` of the eight threads' outputs the four values from column kNextFour * h + kFour *
+  /// thread_x on. All eight must have called put().
+  __device__ void get(int t, int h, Value (&values)[4]) const {
+    const int from = h * (kThreadsX / kFours) + x_ / kFours;  // The thread that put them there.
+    read_row<true>(row_ + (kFours * t + x_ % kFours) * kPitch + from * kFour, values);
   }
+
+ private:
+  Value* row_;  ///< The first four values of the first of the eight threads.
+  int x_;
 };
 
-/// Stores the thread's outputs, whose first is (x, y). `code` makes a code of what the slots hold;
-/// bits above those of Stored do not count.
-template <class A, class Stored, class Code>
+/// Stores fours of outputs, kNextFour apart in two rows, whose first is (x, y). `code` makes a code
+/// of what the slots hold; bits above those of Stored do not count. kAtOnce: fours whose code lies
+/// side by side, which takes time to compile.
+template <class A, class Stored, int kAtOnce, class Code>
 __device__ void store_codes(const GroupArguments& group, const ChannelArguments& channel, int x,
                             int y, const Slots<A>& slots, Code&& code) {
   constexpr std::size_t kBytes = kFour * sizeof(Stored);
@@ -96,27 +112,24 @@ __device__ void store_codes(const GroupArguments& group, const ChannelArguments&
                      (reinterpret_cast<std::uintptr_t>(to) | pitch) % kBytes == 0;
 #pragma unroll 1
   for (int t = 0; t < kRows && y + t < group.height; ++t, to += pitch) {
-    FourSamples<Stored> four[kFours];
-#pragma unroll
+#pragma unroll kAtOnce
     for (int h = 0; h < kFours; ++h) {
       typename Slots<A>::Value values[kFour];
-      slots.get(kFours * t + h, values);
+      slots.get(t, h, values);
       int codes[kFour];
 #pragma unroll
       for (int i = 0; i < kFour; ++i)
         codes[i] = code(values[i]);
-      four[h].encode(codes, layout);
-    }
-    if (whole) {
+      FourSamples<Stored> four;
+      four.encode(codes, layout);
+      std::uint8_t* const at = to + h * kNextFour * group.step;
+      if (whole) {
+        four.store(at);
+      } else {
 #pragma unroll
-      for (int h = 0; h < kFours; ++h)
-        four[h].store(to + h * kNextFour * sizeof(Stored));
-    } else {
-#pragma unroll
-      for (int i = 0; i < kColumns; ++i) {
-        const int dx = i / kFour * kNextFour + i % kFour;
-        if (x + dx < group.width)
-          *reinterpret_cast<Stored*>(to + dx * group.step) = four[i / kFour].sample[i % kFour];
+        for (int i = 0; i < kFour; ++i)
+          if (x + h * kNextFour + i < group.width)
+            *reinterpret_cast<Stored*>(at + i * group.step) = four.sample[i];
       }
     }
   }
@@ -130,25 +143,25 @@ __device__ void store_tile(const GroupArguments& group, const ChannelArguments& 
   using Value = typename Slots<A>::Value;
   const Epilogue& epilogue = channel.epilogue;
   if constexpr (!Slots<A>::kHoldSums) {
-    store_codes<A, Stored>(group, channel, x, y, slots, [](int code) { return code; });
+    store_codes<A, Stored, kFours>(group, channel, x, y, slots, [](int code) { return code; });
     return;
   }
   if constexpr (std::is_same_v<Value, float>) {
     const EpilogueOf<float> narrow = epilogue.narrow;
     const int max_code = epilogue.max_code;
     if (epilogue.in_float && !narrow.divide) {
-      store_codes<A, Stored>(group, channel, x, y, slots, [=](float sum) {
+      store_codes<A, Stored, kFours>(group, channel, x, y, slots, [=](float sum) {
         return finish_linear_low_bits(sum, narrow, max_code);
       });
       return;
     }
     if (epilogue.in_float) {
-      store_codes<A, Stored>(group, channel, x, y, slots,
-                             [=](float sum) { return finish(sum, narrow, max_code); });
+      store_codes<A, Stored, 1>(group, channel, x, y, slots,
+                                [=](float sum) { return finish(sum, narrow, max_code); });
       return;
     }
   }
-  store_codes<A, Stored>(group, channel, x, y, slots, [&epilogue](Value sum) {
+  store_codes<A, Stored, 1>(group, channel, x, y, slots, [&epilogue](Value sum) {
     return finish_in_double(static_cast<double>(sum), epilogue);
   });
 }
@@ -170,14 +183,16 @@ __device__ inline void store_words(const GroupArguments& group, const ChannelArg
 #pragma unroll
   for (int t = 0; t < kRows; ++t, to += group.dst_pitch) {
     if (y + t >= group.height) return;
+    unsigned word[kFours];
 #pragma unroll
     for (int h = 0; h < kFours; ++h) {
       int codes[kFour];
 #pragma unroll
       for (int i = 0; i < kFour; ++i)
         codes[i] = byte_of(epilogue.base + epilogue.scale * sum[t][h * kFour + i]);
-      *reinterpret_cast<unsigned*>(to + h * kNextFour) = word_of(codes);
+      word[h] = word_of(codes);
     }
+    *reinterpret_cast<uint4*>(to) = make_uint4(word[0], word[1], word[2], word[3]);
   }
 }
 
@@ -187,7 +202,9 @@ __device__ inline bool stores_words(const GroupArguments& group, const ChannelAr
   return group.sample_bytes == 1 && group.step == 1 && channel.epilogue.in_float &&
          channel.epilogue.max_code == 255 && !channel.epilogue.narrow.divide &&
          tile_x + kTileWidth <= group.width &&
-         (reinterpret_cast<std::uintptr_t>(group.dst) + channel.offset | group.dst_pitch) % 4 == 0;
+         (reinterpret_cast<std::uintptr_t>(group.dst) + channel.offset | group.dst_pitch) %
+                 kColumns ==
+             0;
 }
 
 }  // namespace

@@ -13,16 +13,48 @@ namespace {
 constexpr int kThreadsX = 8;
 constexpr int kThreadsY = 16;
 constexpr int kThreads = kThreadsX * kThreadsY;
-constexpr int kRows = 2;  ///< Output rows of a thread: adjacent.
-constexpr int kColumns =
-    16;                   ///< Output columns of a thread: fours, a quarter of the tile apart, so
-constexpr int kFour = 4;  ///< that 16-byte reads of neighbours hit different banks.
+constexpr int kRows = 2;      ///< Output rows of a thread,
+constexpr int kColumns = 16;  ///< and columns: all adjacent.
+constexpr int kFour = 4;      ///< Of them are read, and mostly stored, at once.
 constexpr int kFours = kColumns / kFour;
 constexpr int kTileWidth = kThreadsX * kColumns;
 constexpr int kTileHeight = kThreadsY * kRows;
 static_assert(kTileWidth == kCoarsenedTileWidth && kTileHeight == kCoarsenedTileHeight,
               "plans show another tile");
-constexpr int kNextFour = kTileWidth / kFours;
+static_assert(kFours == kParts, "neighbours would read the same banks");
+
+/// Where a thread's cells lie in a row of the tile, from its first column or 8 n columns further
+/// on: of its quads two and two are a part from each other, as quads are dealt out to the parts.
+/// Distances are in bytes, as then an address is one instruction.
+template <class Cell>
+struct Cells {
+  static constexpr int kCellBytes = sizeof(Cell);
+
+  const unsigned char* first;
+  int part;  ///< From one part to the next.
+  int hop;   ///< From the first two quads to the next two.
+
+  /// At the thread's first column.
+  static __device__ Cells of(const Cell* first, int part) {
+    const int bytes = part * static_cast<int>(sizeof(Cell));
+    return {reinterpret_cast<const unsigned char*>(first), bytes, 2 * bytes};
+  }
+
+  /// 8 columns on. The parts are four: from the last two the way leads back to the first two.
+  __device__ Cells next() const { return {first + hop, part, kFour * kCellBytes - hop}; }
+
+  /// A row further down.
+  __device__ void step() { first += kParts * part; }
+
+  __device__ const Cell* quad(int i) const {
+    return reinterpret_cast<const Cell*>(first + i % 2 * part + i / 2 % 2 * hop) + i / 4 * kFour;
+  }
+
+  /// The cell `column` columns on from the thread's first column.
+  __device__ const Cell* at(int column) const {
+    return reinterpret_cast<const Cell*>(first) + place_of(column, part / kCellBytes);
+  }
+};
 
 /// Reads N values from shared memory, 16 bytes at a time if `from` is Aligned to that.
 template <bool Aligned, int N, class T>

@@ -7,7 +7,6 @@
 // one store. Ghosts, and samples that are not adjacent, go cell by cell.
 #pragma once
 
-#include <climits>
 #include <type_traits>
 
 #include "kernels/cuda/kernel.cuh"
@@ -21,16 +20,40 @@ __host__ __device__ constexpr int padded(int n) {
   return (n + 3) / 4 * 4;
 }
 
+/// A row's quads are dealt out to so many parts, one each in turn: a thread that filters 16 columns
+/// begins kParts quads after its neighbour, and what both read at once lies side by side.
+constexpr int kParts = 4;
+
+/// Cells of a part of rows of `columns` cells.
+__host__ __device__ constexpr int part_pitch(int columns) {
+  return padded(padded(columns) / 4);
+}
+
+/// Where the cell in `column` of a row lies.
+__host__ __device__ constexpr int place_of(int column, int part) {
+  // Shifts: a signed division would be several instructions.
+  return (column >> 2 & kParts - 1) * part + (column >> 4) * 4 + (column & 3);
+}
+
+/// Rows this far apart at most, 32 bits hold the way through a tile.
+constexpr std::int64_t kFarthestPitch = 1 << 22;
+
 /// Where the tile lies: cells of the picture and its ghosts.
 struct TileBox {
   int x0, y0;  ///< The first cell.
   int columns, rows;
-  int pitch;  ///< Cells from row to row in shared memory: >= padded(columns), whole quads.
+  int quads;  ///< Of a row in shared memory: all tiles of a mask have as many.
+
+  /// Cells of a part of a row.
+  __host__ __device__ int part() const { return part_pitch(4 * quads); }
+
+  /// Cells from row to row.
+  __host__ __device__ int pitch() const { return kParts * part(); }
 
   /// All rows lie in the picture, and near enough to each other for 32-bit offsets.
   __device__ bool inside(const GroupArguments& group) const {
     return y0 >= 0 && y0 + rows <= group.height && group.src_pitch >= 0 &&
-           group.src_pitch <= INT_MAX;
+           group.src_pitch <= kFarthestPitch;
   }
 };
 
@@ -125,15 +148,6 @@ class QuadDecoder {
   Cell bias_;
 };
 
-/// `from` and `rows` rows of `pitch` bytes. In assembly, as the compiler makes a chain of additions
-/// of what is one instruction, and loads wait for each other.
-__device__ __forceinline__ const std::uint8_t* rows_below(const std::uint8_t* from, unsigned rows,
-                                                          unsigned pitch) {
-  const std::uint8_t* to;
-  asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(to) : "r"(rows), "r"(pitch), "l"(from));
-  return to;
-}
-
 /// Loads tiles by blocks of 32 x kLines threads, kBatch quads of a thread at once. The tile's
 /// memory has at least kTileRows rows of at least 32 quads, and whole kLines of them.
 template <int kLines, int kTileRows, int kBatch, class Cell, class Stored>
@@ -147,15 +161,9 @@ class TileLoader {
         reinterpret_cast<std::uintptr_t>(group.src) + channel.offset + box.x0 * group.step;
     const int misalignment = static_cast<int>(address % 4);
     if (group.step == static_cast<int>(sizeof(Stored)) && group.src_pitch % 4 == 0) {
-      // Samples that the first quad's words reach to the left of it, and the last one's to the
-      // right.
-      const int before = misalignment / static_cast<int>(sizeof(Stored));
-      const int after = 4 / static_cast<int>(sizeof(Stored)) - before;
-      const int first = padded(max(0, before - box.x0));
-      const int end = min(padded(box.columns), group.width - after - box.x0);
-      if (end - first >= 4)
-        span_ = {first, (end - first) / 4, misalignment,
-                 (box.x0 + first) * group.step - misalignment};
+      span_ = {0, box.quads, misalignment, box.x0 * group.step - misalignment};
+      // Words of four samples and more to the left of the first, and to the right of the last.
+      if (box.x0 < 4 || box.x0 + 4 * box.quads + 4 > group.width) bound_span();
     }
     // Only zero borders have rows without signal.
     const bool zero = group.border == Border::kZero;
@@ -187,6 +195,18 @@ class TileLoader {
   static constexpr int kThreads = 32 * kLines;
   static constexpr int kSureBatch = kTileRows / kLines;  ///< Rows that every tile has memory for.
 
+  /// Leaves of the span what lies in the picture.
+  __device__ void bound_span() {
+    // Samples that the first quad's words reach to the left of it, and the last one's to the right.
+    const int before = span_.misalignment / static_cast<int>(sizeof(Stored));
+    const int after = 4 / static_cast<int>(sizeof(Stored)) - before;
+    const int first = padded(max(0, before - box_.x0));
+    const int end = min(padded(box_.columns), group_.width - after - box_.x0);
+    span_.first = first;
+    span_.quads = end - first >= 4 ? (end - first) / 4 : 0;
+    span_.start += first * group_.step;
+  }
+
   static __device__ int thread() { return threadIdx.y * 32 + threadIdx.x; }
 
   /// The picture's row at `y`, from span_.start on.
@@ -196,6 +216,7 @@ class TileLoader {
 
   /// Finds the rows of the picture that border_index() leads to.
   __device__ void find_rows() const {
+#pragma unroll 1
     for (int r = first_row_ + thread(); r < end_row_; r += kThreads)
       rows_[r - first_row_] = picture_row(border_index(group_.border, box_.y0 + r, group_.height));
   }
@@ -213,13 +234,11 @@ class TileLoader {
     const std::uint8_t* const origin = Inside ? picture_row(box_.y0) : nullptr;
     const unsigned pitch = static_cast<unsigned>(group_.src_pitch);
     const auto row_at = [&](int r) {
-      return Inside ? origin + static_cast<std::uint64_t>(static_cast<unsigned>(r)) * pitch
-                    : rows_[r];
+      return Inside ? origin + static_cast<unsigned>(r) * pitch : rows_[r];
     };
-    const int row_quads = box_.pitch / 4;
     const int rows = end_row_ - first_row_;
-    Cell* const first = tile + first_row_ * box_.pitch;
-    const int more = row_quads - 32;
+    Cell* const first = tile + first_row_ * box_.pitch();
+    const int more = box_.quads - 32;
     // Divides by multiplying: exact for products below 2^32.
     const unsigned reciprocal =
         more > 1 ? 0xFFFFFFFFu / static_cast<unsigned>(more) + 1 : 0xFFFFFFFFu;
@@ -234,29 +253,33 @@ class TileLoader {
     };
     const auto store_halo = [&](int i, const Quad<Stored>& quad) {
       const int r = halo_row(i);
-      decoder.store(quad, first + r * box_.pitch + 4 * (i - r * more + 32));
+      decoder.store(quad,
+                    first + r * box_.pitch() + place_of(4 * (i - r * more + 32), box_.part()));
     };
     const int halo_quads = rows * more;
     Quad<Stored> halo;
-    if (thread() < halo_quads) halo = load_halo(thread());
+    if (kBatch > 1 && thread() < halo_quads) halo = load_halo(thread());
 
     const int line = threadIdx.y;
-    const unsigned byte = quad_byte(threadIdx.x);
-    Cell* to = first + line * box_.pitch + 4 * threadIdx.x;
+    // Eight threads that store at once have neighbours in one part.
+    const unsigned part = threadIdx.x / 8, place = threadIdx.x % 8;
+    const unsigned byte = quad_byte(static_cast<int>(kParts * place + part));
+    Cell* const own_place = first + part * box_.part() + 4 * place;
+    Cell* const to = own_place + line * box_.pitch();
     int r = 0;
     if constexpr (Inside && kBatch > 1) {
-      const std::uint8_t* const own = row_at(line) + byte;
       const auto exists = [&](int n) { return n < kSureBatch || n * kLines < rows; };
+      const unsigned own = static_cast<unsigned>(line) * pitch + byte;
       Quad<Stored> quad[kBatch];
 #pragma unroll
       for (int n = 0; n < kBatch; ++n)
         if (n < kSureBatch)
-          quad[n].load(rows_below(own, static_cast<unsigned>(n * kLines), pitch));
+          quad[n].load(origin + (own + static_cast<unsigned>(n * kLines) * pitch));
         else if (exists(n))
           quad[n].load(row_at(min(line + n * kLines, rows - 1)) + byte);
 #pragma unroll
       for (int n = 0; n < kBatch; ++n)
-        if (exists(n)) decoder.store(quad[n], to + n * kLines * box_.pitch);
+        if (exists(n)) decoder.store(quad[n], to + n * kLines * box_.pitch());
       r = kBatch * kLines;
     }
     constexpr int kFew = kBatch < 4 ? kBatch : 4;
@@ -269,12 +292,12 @@ class TileLoader {
 #pragma unroll
       for (int n = 0; n < kFew; ++n)
         if (r + n * kLines < rows)
-          decoder.store(quad[n], first + (r + n * kLines) * box_.pitch + 4 * threadIdx.x);
+          decoder.store(quad[n], own_place + (r + n * kLines) * box_.pitch());
     }
 
-    if (thread() < halo_quads) store_halo(thread(), halo);
+    if (kBatch > 1 && thread() < halo_quads) store_halo(thread(), halo);
 #pragma unroll 1
-    for (int i = thread() + kThreads; i < halo_quads; i += kThreads)
+    for (int i = thread() + (kBatch > 1 ? kThreads : 0); i < halo_quads; i += kThreads)
       store_halo(i, load_halo(i));
   }
 
@@ -306,7 +329,7 @@ class TileLoader {
 #pragma unroll
         for (int n = 0; n < kCells; ++n)
           if (r + n * kLines < rows)
-            tile[(first_row_ + r + n * kLines) * box_.pitch + c] =
+            tile[(first_row_ + r + n * kLines) * box_.pitch() + place_of(c, box_.part())] =
                 x == kNoSignal
                     ? Cell(0)
                     : static_cast<Cell>(decode_sample(stored[n], channel_.layout) - channel_.black);
@@ -320,7 +343,7 @@ class TileLoader {
       if (r < first_row_ || r >= end_row_)
 #pragma unroll 1
         for (int c = threadIdx.x; c < box_.columns; c += 32)
-          tile[r * box_.pitch + c] = Cell(0);
+          tile[r * box_.pitch() + place_of(c, box_.part())] = Cell(0);
   }
 
   const GroupArguments& group_;

@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cuda/variant.h"
+#include "kernels/cuda/coarsened_variants.h"
 
 namespace convolve {
+namespace {
+
+const Variant& coarsened_variant(Accumulator accumulator) {
+  switch (accumulator) {
+    case Accumulator::kFloat32:
+      return kCoarsenedVariant;
+    case Accumulator::kInt32:
+      return kCoarsenedIntVariant;
+    case Accumulator::kFloat64:
+    case Accumulator::kWide:
+      break;
+  }
+  return kCoarsenedWideVariant;
+}
+
+}  // namespace
 
 const Variant& cuda_variant(const Plan& plan) {
   switch (plan.kernel) {
@@ -18,7 +34,7 @@ const Variant& cuda_variant(const Plan& plan) {
     case KernelKind::kCachedHalo:
       return kCachedHaloVariant;
     case KernelKind::kCoarsened:
-      return kCoarsenedVariant;
+      return coarsened_variant(plan.accumulator);
     case KernelKind::kSeparable:
       if (plan.coarse.column > 0) return kSeparableCoarseVariant;
       return plan.digits > 0 ? kSeparableTensorVariant : kSeparableVariant;

@@ -4,14 +4,20 @@
 
 namespace convolve::testing {
 
-/// Every way that coarsened ends a row of weights, in tiles inside the picture, too.
+/// Every way that coarsened ends a row of weights, after each number of chunks, in tiles inside the
+/// picture, too; and rows of masks so tall that they come in several tiles.
 void CaseBuilder::widths() {
-  for (int width = 1; width <= 21; ++width)
+  const auto add_mask = [this](int width, int height, const SampleType& samples) {
     for (const Weights weights : {Weights::kRational, Weights::kReal}) {
-      Case& c = add("widths", random_mask(width, 4, weights), {150, 75}, width % 2 ? kU8 : kU16);
+      Case& c = add("widths", random_mask(width, height, weights), {150, 75}, samples);
       c.borders = {Border::kReplicate, Border::kZero};
       c.only = KernelKind::kCoarsened;
     }
+  };
+  for (int width = 1; width <= 33; ++width)
+    add_mask(width, 4, width % 2 ? kU8 : kU16);
+  for (const Size shape : {Size{9, 89}, Size{25, 47}, Size{32, 51}})
+    add_mask(shape.width, shape.height, kU8);
 }
 
 /// Masks of equal weights, for the kernel that takes no others: sizes, anchors, gains and sums at

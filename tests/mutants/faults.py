@@ -312,6 +312,8 @@ CUDA = [
     Fault("cuda-coarsened-last-row-repeated", "kernels/cuda/tile_load.cuh",
           "row_at(min(line + n * kLines, rows - 1))", "row_at(min(line + n * kLines, rows - 2))",
           cuda=True),
+    Fault("cuda-coarsened-parts-in-one-order", "kernels/cuda/coarsened_tile.cuh",
+          "first + hop, part, kFour * kCellBytes - hop", "first + hop, part, hop", cuda=True),
     Fault("cuda-coarsened-last-weights", "kernels/cuda/coarsened_add.cuh",
           "weights + (rows - 1) * pitch, odd", "weights + (rows - 2) * pitch, odd", cuda=True),
     Fault("cuda-halo-column-missing", "kernels/cuda/cached_halo.cu",
