@@ -188,22 +188,32 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
 
 using WidePairsKernel = void (*)(TensorArguments);
 
+/// Pairs of kPairSteps[1] groups are for weights of one digit alone, and so for no split sums:
+/// wide_window() takes quads else.
+using PairsOfMore = WidePairs<kPairSteps[1], 1>;
+template <class Window>
+constexpr bool kOneDigit = std::is_same_v<Window, PairsOfMore>;
+
 template <class Window, int kMostComponents>
 WidePairsKernel select_codes(const TensorArguments& a, WideCodes codes) {
+  constexpr bool kAlwaysOne = kOneDigit<Window>;
   const bool one = a.digits == 1;
   switch (codes) {
     case WideCodes::kFloat:
       return one ? tensor_wide_pairs_kernel<Window, WideCodes::kFloat, true, kMostComponents>
-                 : tensor_wide_pairs_kernel<Window, WideCodes::kFloat, false, kMostComponents>;
+                 : tensor_wide_pairs_kernel<Window, WideCodes::kFloat, kAlwaysOne, kMostComponents>;
     case WideCodes::kDouble:
       return one ? tensor_wide_pairs_kernel<Window, WideCodes::kDouble, true, kMostComponents>
-                 : tensor_wide_pairs_kernel<Window, WideCodes::kDouble, false, kMostComponents>;
+                 : tensor_wide_pairs_kernel<Window, WideCodes::kDouble, kAlwaysOne,
+                                            kMostComponents>;
     case WideCodes::kSplit:
-      return tensor_wide_pairs_kernel<Window, WideCodes::kSplit, false, kMostComponents>;
+      if constexpr (!kAlwaysOne)
+        return tensor_wide_pairs_kernel<Window, WideCodes::kSplit, false, kMostComponents>;
+      break;
     case WideCodes::kGeneral:
       break;
   }
-  return tensor_wide_pairs_kernel<Window, WideCodes::kGeneral, false, kMostComponents>;
+  return tensor_wide_pairs_kernel<Window, WideCodes::kGeneral, kAlwaysOne, kMostComponents>;
 }
 
 template <class Window>
@@ -217,7 +227,7 @@ WidePairsKernel select_components(const TensorArguments& a, WideCodes codes) {
 WidePairsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
   if (a.quads) return select_components<WideQuads>(a, codes);
   return a.pair_shift == 0 ? select_components<WidePairs<kPairSteps[0], 0>>(a, codes)
-                           : select_components<WidePairs<kPairSteps[1], 1>>(a, codes);
+                           : select_components<PairsOfMore>(a, codes);
 }
 
 }  // namespace
