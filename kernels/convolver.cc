@@ -99,7 +99,7 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     else if (chosen.digits > 0 && chosen.kernel == KernelKind::kSeparable)
       convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
     else if (chosen.split())
-      convolver->digits_ = make_split_digits(mask);
+      convolver->digits_ = make_split_digits(mask, chosen.digits);
     else if (chosen.digits > 0)
       convolver->digits_ = make_digits(format, mask, chosen.rational, chosen.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);

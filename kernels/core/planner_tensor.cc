@@ -49,7 +49,8 @@ std::optional<TensorMapping> cheapest_split_mapping(Plan plan, const FrameFormat
   for (const TensorMapping mapping : {TensorMapping::kWidePairs, TensorMapping::kGroups}) {
     plan.mapping = mapping;
     if (options.mapping.value_or(mapping) != mapping ||
-        (mapping == TensorMapping::kWidePairs && !split_sums_are_floats(weights)) ||
+        (mapping == TensorMapping::kWidePairs &&
+         (weights.digits != kMostDigits || !split_sums_are_floats(weights))) ||
         !tensor_mapping_serves(mapping, format, mask, weights.digits, units))
       continue;
     const double predicted = predicted_microseconds(constants, plan, format, mask);
@@ -70,18 +71,26 @@ bool is_wide(const FrameFormat& format) {
 /// Arithmetic of tensor where sums leave 32 bits, or why it cannot serve.
 Status plan_split_digits(const FrameFormat& format, const Mask& mask, const Options& options,
                          const TensorDevice& units, const CostConstants& constants, Plan& plan) {
-  const std::optional<DigitWeights> weights = make_split_digits(mask);
-  const bool serves = !plan.rational && is_wide(format) && weights &&
-                      split_digits_serve(format, mask, *weights, options.scale);
   plan.accumulator = Accumulator::kFloat32;
-  plan.digits = kMostDigits;
-  const std::optional<TensorMapping> mapping =
-      serves ? cheapest_split_mapping(plan, format, mask, *weights, options, units, constants)
-             : std::nullopt;
-  if (!mapping)
+  std::optional<Plan> best;
+  for (int digits = kFewestSplitDigits; digits <= kMostDigits; ++digits) {
+    const std::optional<DigitWeights> weights = make_split_digits(mask, digits);
+    if (plan.rational || !is_wide(format) || !weights ||
+        !split_digits_serve(format, mask, *weights, options.scale))
+      continue;
+    plan.digits = digits;
+    const std::optional<TensorMapping> mapping =
+        cheapest_split_mapping(plan, format, mask, *weights, options, units, constants);
+    if (!mapping) continue;
+    plan.mapping = *mapping;
+    if (!best || predicted_microseconds(constants, plan, format, mask) <
+                     predicted_microseconds(constants, *best, format, mask))
+      best = plan;
+  }
+  if (!best)
     return unsupported("size: the weights need more than " + std::to_string(kMostDigits) +
                        " digits of 8 bits, or sums of more than 32");
-  plan.mapping = *mapping;
+  plan = *best;
   return {};
 }
 

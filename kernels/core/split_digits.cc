@@ -31,14 +31,21 @@ DigitTotals totals_of(const DigitWeights& weights, int index) {
 
 /// Of the sum of the highest power, in codes.
 double highest_scale(const DigitWeights& weights, double scale) {
-  return std::ldexp(scale * weights.unit, 24);
+  return std::ldexp(scale * weights.unit, 8 * weights.digits);
 }
 
-/// Bound on all sums.
+/// Bound on all sums: of a power's two digits, or of one.
 double largest_sum(const DigitWeights& weights) {
-  const double low = totals_of(weights, 0).magnitude, middle = totals_of(weights, 1).magnitude,
-               high = totals_of(weights, 2).magnitude;
-  return kLargestByte * (std::max(high, low) + middle);
+  double largest = 0;
+  for (int digit = 0; digit + 1 < weights.digits; ++digit)
+    largest = std::max(
+        largest, totals_of(weights, digit).magnitude + totals_of(weights, digit + 1).magnitude);
+  return kLargestByte * largest;
+}
+
+/// What the lowest digit comes to if its products with low bytes are left out, else nothing.
+DigitTotals left_out(const DigitWeights& weights) {
+  return weights.digits < kSplitSums ? DigitTotals{} : totals_of(weights, 0);
 }
 
 /// Bound on |computed - exact| before rounding.
@@ -46,7 +53,7 @@ double value_error(const Mask& mask, const DigitWeights& weights, double scale, 
   constexpr double kFloatUlp = 1.0 / 16777216.0;
   // Weights' errors count from mid-scale, and so does the power that is left out.
   const double missed = 0.5 * max_code * weights.error +
-                        0.5 * kLargestByte * weights.unit * totals_of(weights, 0).magnitude;
+                        0.5 * kLargestByte * weights.unit * left_out(weights).magnitude;
   // Scale, base and the highest sum are rounded, and so are the multiply-adds: on values of at most
   // the gain's codes, black level and bias, and the black level's share of the sum.
   const double gain = std::fabs(scale) * (mask.magnitude + weights.error);
@@ -55,11 +62,11 @@ double value_error(const Mask& mask, const DigitWeights& weights, double scale, 
 
 }  // namespace
 
-std::optional<DigitWeights> make_split_digits(const Mask& mask) {
-  const double unit = mask.max_weight / largest_value(kMostDigits);
+std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits) {
+  const double unit = mask.max_weight / largest_value(digits);
   if (!mask.dense() || !std::isnormal(unit) || !std::isfinite(mask.magnitude)) return std::nullopt;
   DigitWeights made = quantise(mask, unit);
-  made.digits = kMostDigits;
+  made.digits = digits;
   return made;
 }
 
@@ -81,7 +88,7 @@ SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
   SplitEpilogue e;
   e.scale = static_cast<float>(highest_scale(weights, scale));
   const double known = 0.5 * component.max_code() * weights.bias - component.black * mask.sum +
-                       0.5 * kLargestByte * weights.unit * totals_of(weights, 0).sum;
+                       0.5 * kLargestByte * weights.unit * left_out(weights).sum;
   e.base = static_cast<float>(component.black + bias_code(component, bias) + scale * known);
   return e;
 }

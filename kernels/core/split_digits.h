@@ -13,18 +13,21 @@
 namespace convolve {
 
 /// Sums of products of digit d with byte b count 256^(d + b), and are added up in as many floats as
-/// there are powers; what counts 256^0 is left out.
+/// there are powers. These are kSplitSums, from that of the digits' number on: of three digits what
+/// counts 256^0 is left out, of two nothing. Two do for codes of 10 bits.
 inline constexpr int kSplitSums = 3;
+inline constexpr int kFewestSplitDigits = 2;
 
-/// The weights in kMostDigits digits, for split sums. Nothing if the mask is none of real weights.
-std::optional<DigitWeights> make_split_digits(const Mask& mask);
+/// The weights in kFewestSplitDigits to kMostDigits digits, for split sums. Nothing if the mask is
+/// none of real weights.
+std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits);
 
 /// True if they keep the contract for every filtered component of `format` with this scale. Only
 /// where is_rational() does not hold.
 bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
                         double scale);
 
-/// From the sums S3, S2 and S1 of powers 3, 2 and 1 to a value, which is rounded to a code:
+/// From the sums S3, S2 and S1, S3 of the highest power, to a value, which is rounded to a code:
 ///   base + scale * (S3 + S2 / 256 + S1 / 65536)
 /// Sums that begin with the bits of kSplitStart are floats as they are, that much larger, where
 /// split_sums_are_floats().

@@ -186,15 +186,15 @@ __device__ __forceinline__ void multiply_split(const TensorArguments& a, float s
 #pragma unroll
     for (int& s : group)
       s = 0;
-  int power = kSplitSums, byte = 1;
+  int power = a.digits, byte = 1;
 #pragma unroll 1
-  while (power > 0) {
+  while (power > a.digits - kSplitSums) {
     begin_products();
     add_digit(a, weights + (a.digits - 1 - power + byte) * groups.digit_bytes,
               samples + byte * plane_bytes, groups.tile.pitch, sum);
     wait_for_products(sum);
     // Without branches, among which products would wait for each other.
-    const bool last = byte == 1;
+    const bool last = byte == 1 || power == 0;
     const float counted = last ? scale : 0;
     const int kept = last ? 0 : 1;
 #pragma unroll

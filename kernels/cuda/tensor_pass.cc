@@ -55,7 +55,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   pass.mask_ = mask;
   pass.rational_ = plan.rational;
   pass.split_ = plan.split();
-  pass.weights_ = (plan.split() ? make_split_digits(mask)
+  pass.weights_ = (plan.split() ? make_split_digits(mask, plan.digits)
                                 : make_digits(format, mask, plan.rational, plan.digits))
                       .value_or(DigitWeights{});
   TensorArguments& arguments = pass.arguments_;

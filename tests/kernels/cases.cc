@@ -143,6 +143,13 @@ void CaseBuilder::large_masks() {
       for (const Size size : {Size{1, 1}, Size{2, 3}, Size{5, 1}, Size{13, 40}})
         add("large", random_mask(shape.width, shape.height, weights), size,
             size.width == 2 ? kU16 : kU8);
+  // Sums beyond 32 bits of weights in two digits.
+  for (const int side : {27, 31}) {
+    Case& c = add("large", random_mask(side, side, Weights::kReal), {150, 37}, kU10High);
+    c.arrangements = {Arrangement::kPacked1, Arrangement::kNv12};
+    c.borders = {Border::kReplicate, Border::kZero};
+    c.only = KernelKind::kTensor;
+  }
 }
 
 /// Widths and heights around the mask's own size, and every residue of vectors and tiles.

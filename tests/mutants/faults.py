@@ -312,6 +312,8 @@ CUDA = [
     Fault("cuda-coarsened-last-row-repeated", "kernels/cuda/tile_load.cuh",
           "row_at(min(line + n * kLines, rows - 1))", "row_at(min(line + n * kLines, rows - 2))",
           cuda=True),
+    Fault("cuda-groups-lowest-power-of-two-digits", "kernels/cuda/tensor_groups.cu",
+          "byte == 1 || power == 0", "byte == 1", cuda=True),
     Fault("cuda-coarsened-parts-in-one-order", "kernels/cuda/coarsened_tile.cuh",
           "first + hop, part, kFour * kCellBytes - hop", "first + hop, part, hop", cuda=True),
     Fault("cuda-coarsened-last-weights", "kernels/cuda/coarsened_add.cuh",

@@ -143,7 +143,7 @@ const Measured kMeasured[] = {
     {p010, 3840, 2160, "positive", 15, "tensor", 49.1},
     {p010, 3840, 2160, "rank1", 31, "tensor", 77.5},
     {p010, 640, 480, "rational", 25, "tensor", 21.4},
-    {p010, 3840, 2160, "positive", 31, "coarsened", 1759.4},
+    {p010, 3840, 2160, "positive", 31, "tensor", 114.6},
     {p010, 640, 480, "positive", 7, "tensor", 4.2},
     {grey16, 3840, 2160, "rational", 7, "tensor", 15.7},
     {grey16, 1920, 1080, "positive", 3, "tensor", 6.6},
