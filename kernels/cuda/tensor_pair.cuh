@@ -9,11 +9,22 @@
 namespace convolve {
 namespace {
 
+constexpr int kGroupRows = 4;
+constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+
 /// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
 /// or 16 samples of each of two components that are parted, for four products.
 template <int kParts>
 constexpr int kWordsOfPart = 4 / kParts + 2;
 constexpr int kPairWords = kWordsOfPart<1>;
+
+/// What a lane makes of 128 bytes x 8 rows: sixteen bytes from byte x() of row() on, and the same
+/// so many bytes and rows further.
+struct PairPlace {
+  static constexpr int kNextX = 4 * kColumnBytes, kNextRow = 0;
+  static __device__ __forceinline__ int x() { return kColumnBytes * (threadIdx.x % 4); }
+  static __device__ __forceinline__ int row() { return threadIdx.x / 4; }
+};
 
 /// __byte_perm(), where it stands: moved out of loops it would fill registers.
 template <unsigned kSelect>

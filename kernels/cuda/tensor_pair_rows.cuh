@@ -7,8 +7,6 @@
 namespace convolve {
 namespace {
 
-constexpr int kGroupRows = 4;
-
 /// A picture row on its way into the registers of a lane.
 template <int kParts>
 struct PairPiece {

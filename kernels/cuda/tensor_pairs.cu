@@ -34,16 +34,11 @@
 namespace convolve {
 namespace {
 
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
-
-/// Products of 8 rows x 2 bytes. What a lane has of 128 bytes x 8 rows: sixteen bytes from x() of
-/// row() on, and the same so many bytes and rows further.
+/// Products of 8 rows x 2 bytes.
 template <Codes kCodes, int kSteps, int kShift>
-struct Pairs {
-  static constexpr int kGroups = kSteps, kNextX = 4 * kColumnBytes, kNextRow = 0;
+struct Pairs : PairPlace {
+  static constexpr int kGroups = kSteps;
   using Weights = PairWeights<kCodes, kSteps>;
-  static __device__ int x() { return kColumnBytes * (threadIdx.x % 4); }
-  static __device__ int row() { return threadIdx.x / 4; }
 
   /// made[half]: words of a component in these sixteen bytes, and in the others.
   template <int kWords, int kMade>
@@ -63,19 +58,29 @@ struct Pairs {
 
 /// Products of 4 rows x 4 bytes, in the same terms.
 template <Codes kCodes>
-struct Quads {
-  static constexpr int kGroups = kQuadGroups, kNextX = 0, kNextRow = kGroupRows;
-  using Weights = QuadWeights<kCodes>;
-  static __device__ int x() { return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4); }
-  static __device__ int row() { return threadIdx.x / 4 % 4; }
+struct Quads : QuadPlace {
+  static constexpr int kGroups = kQuadGroups;
+  struct Weights : QuadWeights<kCodes> {
+    int start[4];
+    __device__ Weights(const TensorArguments& a, const TensorPlane& plane)
+        : QuadWeights<kCodes>(a, plane) {
+      make_starts<kCodes>(plane.phase[0].start, start);
+    }
+  };
 
   template <int kWords, int kMade>
   static __device__ __forceinline__ void codes(const Weights& weights,
                                                const unsigned (&words)[kGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
-    int sum[2][kMade][4];
-    weights.multiply_by(words, sum);
+    static_assert(kWords == kMade + kQuadWords - 1, "the last window ends with the last word");
+    int start[kMade][4], sum[2][kMade][4];
+#pragma unroll
+    for (int i = 0; i < kMade; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[i][k] = weights.start[k];
+    weights.multiply_by([&](int g, int i, int m) { return words[g][i + m]; }, start, sum);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       quad_words<kCodes>(sum[half], general, scale, base, made[half]);

@@ -48,15 +48,18 @@ bool place_ghosts(TensorPlane& plane, Border border) {
   return left && right;
 }
 
-/// The selector of four ghosts from sample `first` of a row on, of `count` samples from `from` on.
-/// A fourth ghost that lies further from the picture's edge than that is seen by no mask.
-std::uint32_t near_select(Border border, int width, int first, int from, int count) {
-  std::uint32_t select = 0;
-  for (int b = 0; b < 4; ++b) {
-    const int at = border_index(border, first + b, width) - from;
-    select |= static_cast<std::uint32_t>(std::min(std::max(at, 0), count - 1)) << (4 * b);
+/// The selectors of four ghosts of a component on either side of a row, of its first eight samples
+/// and of its last.
+void near_selects(Border border, int width, std::uint32_t (&selects)[2]) {
+  if (border == Border::kZero || border == Border::kWrap) return;  // Which need none.
+  const int beyond[2] = {-4, width}, near[2] = {0, width - 8};
+  for (const int side : {0, 1}) {
+    selects[side] = 0;
+    for (int b = 0; b < 4; ++b) {
+      const int at = border_index(border, beyond[side] + b, width) - near[side];
+      selects[side] |= static_cast<std::uint32_t>(at) << (4 * b);
+    }
   }
-  return select;
 }
 
 /// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
@@ -136,12 +139,9 @@ void take_pairs(TensorPlane& plane, Border border, bool sixteen) {
 }
 
 void take_packed_pairs(TensorPlane& plane, Border border) {
-  constexpr int kLuma = 8, kChroma = 4;  // Of a column.
-  const int chroma = plane.row_bytes / 4, luma = 2 * chroma;
-  plane.ghost_select[0] = near_select(border, luma, -4, 0, kLuma);
-  plane.ghost_select[1] = near_select(border, luma, luma, luma - kLuma, kLuma);
-  plane.chroma_select[0] = near_select(border, chroma, -4, 0, kChroma);
-  plane.chroma_select[1] = near_select(border, chroma, chroma, chroma - kChroma, kChroma);
+  const int chroma = plane.row_bytes / 4;
+  near_selects(border, 2 * chroma, plane.ghost_select);
+  near_selects(border, chroma, plane.chroma_select);
   plane.columns = plane.inner_columns = divide_up(plane.row_bytes, kTensorTileBytes);
   plane.inner_first = 0;
   plane.inner_reciprocal = reciprocal(plane.columns);

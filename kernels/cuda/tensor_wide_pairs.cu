@@ -17,8 +17,6 @@
 namespace convolve {
 namespace {
 
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
-
 /// Where a lane's codes belong: twice sixteen bytes, of two columns of one row, or with quads of
 /// one column in two rows.
 template <class Window>
