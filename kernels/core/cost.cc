@@ -323,11 +323,12 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     launch.regimes.push_back(last);
     full[kCostSamples] += bytes;
     if (pixel > 1) {
-      // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100.
-      const bool pairs = plan.mapping == TensorMapping::kPairs;
+      // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100. Weights of several digits come
+      // from shared memory with three bytes alone.
+      const bool pairs = plan.mapping == TensorMapping::kPairs, three = pixel == 3;
       const double samples = bytes * 3 / pixel;
-      full[kCostWork] += samples * products * (pairs ? 1.6 : 1.35);
-      full[kCostSpread] += pairs ? 0 : 0.3 * samples;
+      full[kCostWork] += samples * products * (pairs ? 1.6 : three ? 0.9 : 1.35);
+      full[kCostSpread] += samples * (pairs ? 0 : three ? 0.5 : 0.3);
     } else {
       full[kCostWork] += bytes * products;
       full[kCostSpread] += spread ? packed.spread * bytes : 0;
