@@ -7,62 +7,13 @@
 // columns beside it four samples of each component. All rows are whole pieces of sixteen bytes, and
 // masks reach four samples to a side, so that ghosts are some of the eight samples next to them, or
 // lie at the row's other end: no column needs another way.
-#include "kernels/cuda/overlap.cuh"
+#include "kernels/cuda/tensor_march.cuh"
 #include "kernels/cuda/tensor_packed_pairs.h"
 #include "kernels/cuda/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor_quad.cuh"
 
 namespace convolve {
 namespace {
-
-/// The mask, of which one digit stays in registers.
-template <Codes kCodes, int kSteps>
-class PackedWeights {
- public:
-  __device__ PackedWeights(const TensorArguments& a, const TensorPlane& plane)
-      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    if constexpr (kOne) {
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        only_[s] = __ldg(fragments_ + 32 * s);
-    }
-  }
-
-  /// sum = start + products with the words of all steps.
-  template <int kShift, int kProducts, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords], int start,
-                                              int (&sum)[kProducts][4]) const {
-    const bool one = kOne || digits_ == 1;
-#pragma unroll
-    for (auto& product : sum)
-#pragma unroll
-      for (int& s : product)
-        s = one ? start : 0;
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-      multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
-    if constexpr (!kOne) {
-      const uint4* fragment = fragments_ + 32 * kSteps;
-#pragma unroll 1
-      for (int left = digits_ - 1; left > 0; --left) {
-#pragma unroll
-        for (auto& product : sum)
-#pragma unroll
-          for (int& s : product)
-            s = s * 256 + (left == 1 ? start : 0);
-#pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
-          multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
-      }
-    }
-  }
-
- private:
-  static constexpr bool kOne = kCodes == Codes::kBits;
-  const uint4* fragments_;
-  uint4 only_[kSteps];
-  int digits_;
-};
 
 /// What makes codes of a component's sums.
 struct PackedEpilogue {
@@ -78,8 +29,9 @@ struct PackedEpilogue {
 
 /// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
 template <Codes kCodes, int kSteps, int kShift>
-class PackedPairs : public PairPlace {
+class PackedPairs {
  public:
+  using Place = PairPlace;
   static constexpr int kGroups = kSteps, kBlocks = 4;
 
   __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
@@ -96,7 +48,8 @@ class PackedPairs : public PairPlace {
     unsigned made_chroma[2][2];
     {
       int sum[4][4];
-      weights_.template multiply_by<kShift>(words.luma, luma_.start, sum);
+      weights_.template multiply_by<kShift>(
+          words.luma[0], {luma_.start, luma_.start, luma_.start, luma_.start}, sum);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const auto word = [&](int w) {
@@ -109,7 +62,8 @@ class PackedPairs : public PairPlace {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       int sum[2][4];
-      weights_.template multiply_by<kShift>(words.chroma[c], chroma_.start, sum);
+      weights_.template multiply_by<kShift>(
+          words.chroma[c], {chroma_.start, chroma_.start, chroma_.start, chroma_.start}, sum);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         made_chroma[half][c] =
@@ -122,7 +76,7 @@ class PackedPairs : public PairPlace {
   }
 
  private:
-  PackedWeights<kCodes, kSteps> weights_;
+  PairWeights<kCodes, kSteps> weights_;
   float scale_;
   PackedEpilogue luma_, chroma_;
   bool luma_first_;
@@ -130,8 +84,9 @@ class PackedPairs : public PairPlace {
 
 /// Products of 4 rows x 4 samples, in the same terms: two of luma, and one of each chroma.
 template <Codes kCodes>
-class PackedQuads : public QuadPlace {
+class PackedQuads {
  public:
+  using Place = QuadPlace;
   /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
   static constexpr int kGroups = kQuadGroups, kBlocks = 3;
 
@@ -156,7 +111,7 @@ class PackedQuads : public QuadPlace {
         start[i][k] = i < 2 ? luma_start_[k] : chroma_start_[k];
     weights_.multiply_by(
         [&](int g, int i, int m) {
-          return i < 2 ? words.luma[g][i + m] : words.chroma[i - 2][g][m];
+          return i < 2 ? words.luma[0][g][i + m] : words.chroma[i - 2][g][m];
         },
         start, sum);
 #pragma unroll
@@ -179,61 +134,18 @@ class PackedQuads : public QuadPlace {
   bool luma_first_;
 };
 
-/// `steps` times 128 bytes x 8 rows, one below the other.
-template <class Way>
-__device__ __forceinline__ void march_packed(const TensorArguments& a, const TensorPlane& plane,
-                                             int x, int y, int steps) {
-  constexpr int kGroups = Way::kGroups;
-  fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kGroups + kRows * (a.early_steps - 1));
-  const Way way(a, plane);
-  PackedColumns columns(a, plane, x);
-  await_previous_launch();
-  PackedWords<kGroups> words;
-  {
-    PackedLoad loads[kGroups];
-    columns.load(y - a.anchor_y, loads);
-#pragma unroll
-    for (int s = 0; s < kGroups; ++s)
-      columns.take(loads[s], s, words);
-  }
-  const int own_x = x + Way::x();
-  const bool near_inside = own_x < plane.row_bytes,
-             far_inside = own_x + Way::kNextX < plane.row_bytes;
-  int row = y + Way::row();
-  std::uint8_t* to = plane.dst + row * plane.dst_pitch + own_x;
-#pragma unroll 1
-  for (;;) {
-    y += kRows;
-    const bool more = --steps > 0 && y < plane.rows;
-    PackedLoad loads[kNewGroups];
-    if (more) columns.load(y - a.anchor_y + kGroupRows * (kGroups - kNewGroups), loads);
-    uint4 sixteen[2];
-    way.codes(words, sixteen);
-    if (near_inside && row < plane.rows) *reinterpret_cast<uint4*>(to) = sixteen[0];
-    if (far_inside && row + Way::kNextRow < plane.rows)
-      *reinterpret_cast<uint4*>(to + Way::kNextRow * plane.dst_pitch + Way::kNextX) = sixteen[1];
-    if (!more) return;
-    row += kRows;
-    to += kRows * plane.dst_pitch;
-    words.advance();
-#pragma unroll
-    for (int s = 0; s < kNewGroups; ++s)
-      columns.take(loads[s], kGroups - kNewGroups + s, words);
-  }
-}
-
 template <class Way>
 __global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
     tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
-  const unsigned item = blockIdx.x * kWarps + threadIdx.y;
-  const int row =
-      static_cast<int>(plane.columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
-  const int y = row * kRows * a.steps;
-  if (y >= plane.rows) return;
-  const int x = kTensorTileBytes * (static_cast<int>(item) - row * plane.columns);
-  march_packed<Way>(a, plane, x, y, a.steps);
+  const WarpPlace place(a, plane);
+  if (place.y >= plane.rows) return;
+  fetch_rows(plane, place.x, place.y - a.anchor_y,
+             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  const Way way(a, plane);
+  PackedColumns columns(a, plane, place.x);
+  march(a, plane, columns, way, place);
 }
 
 using PackedKernel = void (*)(TensorArguments);

@@ -2,8 +2,8 @@
 // Picture rows of packed 4:2:2 on their way into the registers of tensor_packed_pairs.cu.
 #pragma once
 
+#include "kernels/cuda/tensor_march.cuh"
 #include "kernels/cuda/tensor_packed_piece.cuh"
-#include "kernels/cuda/tensor_pair.cuh"
 
 namespace convolve {
 namespace {
@@ -17,29 +17,24 @@ struct PackedLoad {
 /// What a lane sees of kGroups groups of picture rows: samples -4 .. 11 of luma, -4 .. 7 of chroma.
 template <int kGroups>
 struct PackedWords {
-  unsigned luma[kGroups][4];
+  unsigned luma[1][kGroups][4];
   unsigned chroma[2][kGroups][3];
-
-  /// Drops the first groups.
-  __device__ __forceinline__ void advance() {
-#pragma unroll
-    for (int g = 0; g + kNewGroups < kGroups; ++g) {
-#pragma unroll
-      for (int w = 0; w < 4; ++w)
-        luma[g][w] = luma[g + kNewGroups][w];
-#pragma unroll
-      for (int c = 0; c < 2; ++c)
-#pragma unroll
-        for (int w = 0; w < 3; ++w)
-          chroma[c][g][w] = chroma[c][g + kNewGroups][w];
-    }
-  }
 };
+
+template <int kGroups>
+__device__ __forceinline__ void drop_groups(PackedWords<kGroups>& words) {
+  drop_groups(words.luma);
+  drop_groups(words.chroma);
+}
 
 /// Rows and columns of a warp's part of operand B. Lanes hold columns and rows as those of
 /// tensor_pair_rows.cuh do.
 class PackedColumns {
  public:
+  using Load = PackedLoad;
+  template <int kGroups>
+  using Words = PackedWords<kGroups>;
+
   /// The outputs start at byte x.
   __device__ PackedColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : border_(a.border),
@@ -105,7 +100,7 @@ class PackedColumns {
     if (ghosts_) luma = black ? luma_black_ : __byte_perm(own.luma.x, own.luma.y, luma_select_);
     const unsigned before = __shfl_sync(~0u, own.luma.y, before_);
     const unsigned after = __shfl_sync(~0u, own.luma.x, after_);
-    unsigned(&made)[4] = words.luma[group];
+    unsigned(&made)[4] = words.luma[0][group];
     made[0] = first_ ? luma : before;
     made[1] = own.luma.x;
     made[2] = own.luma.y;

@@ -30,6 +30,10 @@ class PairColumns {
   static constexpr int kWords = kWordsOfPart<kParts>, kOwn = kWords - 2;
 
  public:
+  using Load = PairPiece<kParts>;
+  template <int kGroups>
+  using Words = unsigned[kParts][kGroups][kWords];
+
   /// The outputs start at byte x.
   __device__ PairColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : border_(a.border), rows_(plane.rows), pitch_(plane.src_pitch) {

@@ -107,15 +107,6 @@ class QuadWeights {
   int digits_;
 };
 
-/// What sums of a component begin with: with one digit in four registers that the compiler cannot
-/// know to be equal (see PairWeights).
-template <Codes kCodes>
-__device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
-#pragma unroll
-  for (int k = 0; k < 4; ++k)
-    start[k] = value + (kCodes == Codes::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
-}
-
 /// Four adjacent codes of each of two quads in the lane's row. The lanes of a column, and of the
 /// one four further, have made two bytes of each quad; the upper half of the warp gets the second
 /// column's.
