@@ -256,9 +256,10 @@ int parted_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
 }
 
 /// What packed 4:2:2 takes beyond other components, as measured with YUY2 on an H100. A product of
-/// pairs shares what lies around it with fewer: 15.6 us at 3x3, 24.3 at 7x7 with two digits (4K).
-/// Of groups half as many filter, and a tile is as much as four of one component: 24.5 us at 9x9,
-/// 50.2 at 31x31; 15.6 and 26.4 at 1080p; 14.4 and 21.7 at 640x480.
+/// pairs shares what lies around it with fewer: 14.4 to 18.0 us at 3x3, 24.5 at 7x7 with two digits
+/// (4K). In quads all components go on together: 17.3 us, 21.3 with two digits; 6.0 and 7.3 at
+/// 1080p, 2.8 and 3.2 at 640x480. Of groups half as many filter, and a tile is as much as four of
+/// one component: 24.5 us at 9x9, 50.2 at 31x31; 15.6 and 26.4 at 1080p; 14.4 and 21.7 at 640x480.
 struct PackedCost {
   double product = 1;
   double spread = 1;       ///< Times what a sample that lies apart does,
@@ -268,12 +269,13 @@ PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
   if (tile_kind(plane) != kPackedKind) return {};
   switch (mapping) {
     case TensorMapping::kPairs:
-      return {1.65, 1, 0};
+      return {1.7, 1, 0};
+    case TensorMapping::kQuads:
+      return {0.7, 0.68, 0};
     case TensorMapping::kGroups:
       return {1.25, 1, 8};
     case TensorMapping::kMarch:
     case TensorMapping::kStay:
-    case TensorMapping::kQuads:
     case TensorMapping::kTiles:
     case TensorMapping::kWidePairs:
     case TensorMapping::kLargeQuads:
@@ -398,11 +400,12 @@ LaunchWork tensor_launch(const Plan& plan, const FrameFormat& format, const Mask
     launch.regimes.push_back(last);
     full[kCostSamples] += bytes;
     if (pixel > 1) {
-      // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100.
-      const bool pairs = plan.mapping == TensorMapping::kPairs;
+      // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100. Weights of several digits come
+      // from shared memory with three bytes alone.
+      const bool pairs = plan.mapping == TensorMapping::kPairs, three = pixel == 3;
       const double samples = bytes * 3 / pixel;
-      full[kCostWork] += samples * products * (pairs ? 1.6 : 1.35);
-      full[kCostSpread] += pairs ? 0 : 0.3 * samples;
+      full[kCostWork] += samples * products * (pairs ? 1.6 : three ? 0.9 : 1.35);
+      full[kCostSpread] += samples * (pairs ? 0 : three ? 0.5 : 0.3);
     } else {
       full[kCostWork] += bytes * products;
       full[kCostSpread] += spread ? packed.spread * bytes : 0;

@@ -89,14 +89,10 @@ bool quads_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
-/// True if pairs of packed 4:2:2 serve: the mask reaches no more samples of chroma than a piece of
-/// 16 bytes has, and one epilogue serves both chroma.
-bool packed_pairs_serve(const FrameFormat& format, const Mask& mask) {
-  constexpr int kReach = 3;
-  const PlaneFormat& plane = format.planes[0];
-  if (!packed_columns_serve(plane) || mask.anchor_x > kReach ||
-      mask.width - 1 - mask.anchor_x > kReach || mask.height > kPairMaskRows)
-    return false;
+/// True if tensor_packed_pairs.cu takes the components of packed 4:2:2: all are filtered, in rows
+/// of whole columns, and one epilogue serves both chroma.
+bool packed_components_serve(const PlaneFormat& plane) {
+  if (!packed_columns_serve(plane)) return false;
   const Component* chroma = nullptr;
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
@@ -110,7 +106,17 @@ bool packed_pairs_serve(const FrameFormat& format, const Mask& mask) {
   return true;
 }
 
-/// The same for wide pairs.
+bool packed_pairs_serve(const PlaneFormat& plane, const Mask& mask) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  return phases && pair_window(plane, *phases, mask).steps > 0 && packed_components_serve(plane);
+}
+
+bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  return phases && quad_parts(plane, *phases, mask) > 0 && packed_components_serve(plane);
+}
+
+/// True if wide pairs serve all planes.
 bool wide_pairs_serve(const FrameFormat& format, const Mask& mask) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
@@ -215,6 +221,7 @@ QuadWindow quad_window(const Mask& mask) {
 
 int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
   if (quad_window(mask).groups != kQuadWindow.groups) return 0;
+  if (tile_kind(plane) == kPackedKind) return 2;
   const int parts = parted_components(plane, phases);
   return parts == phases.period ? parts : 0;
 }
@@ -258,10 +265,11 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
     case TensorMapping::kStay:
       return columns_serve(format);
     case TensorMapping::kPairs:
-      return is_packed(format) ? packed_pairs_serve(format, mask)
+      return is_packed(format) ? packed_pairs_serve(format.planes[0], mask)
                                : columns_serve(format) && pairs_serve(format, mask);
     case TensorMapping::kQuads:
-      return columns_serve(format) && quads_serve(format, mask);
+      return is_packed(format) ? packed_quads_serve(format.planes[0], mask)
+                               : columns_serve(format) && quads_serve(format, mask);
     case TensorMapping::kTiles: {
       const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
       return tiles && tiles->bytes <= device.shared_bytes;

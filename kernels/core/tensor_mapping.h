@@ -90,7 +90,7 @@ inline constexpr int kQuadWords = kQuadWindow.words;
 QuadWindow quad_window(const Mask& mask);
 
 /// Components that quads find in bytes with these phases: one, or as many as lie in turn and are
-/// parted first; 0 if they do not serve it, or the mask is too large.
+/// parted first, as two are of packed 4:2:2; 0 if they do not serve it, or the mask is too large.
 int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
 /// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes

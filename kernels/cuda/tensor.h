@@ -61,7 +61,7 @@ struct TensorPlane {
   /// Large quads see four more: left of these ones of a row's bytes 4 to 11, right of them ones of
   /// the last eight but four.
   std::uint32_t far_select[2] = {};
-  std::uint32_t chroma_select[2] = {};  ///< Of packed 4:2:2, of a row's first and last four.
+  std::uint32_t chroma_select[2] = {};  ///< Of packed 4:2:2.
   int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
   int inner_first = 0;    ///< the first
   int inner_columns = 0;  ///< and their number.
@@ -96,7 +96,7 @@ struct TensorArguments {
   bool large_quads = false;  ///< of kLargeQuadWindow.
   int pair_steps = 0;        ///< Of PairWindow.
   int pair_shift = 0;
-  bool packed = false;  ///< They are pairs of packed 4:2:2: for launch_tensor_packed_pairs().
+  bool packed = false;  ///< Pairs: of packed 4:2:2, for launch_tensor_packed_pairs().
   TensorTiles tiles;    ///< For launch_tensor_tile() alone.
   TensorGroups groups;  ///< For launch_tensor_groups() alone.
   int mask_height = 1;

@@ -1,205 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks on packed 4:2:2 (YUY2 and its kin): the products of
+// Kernel `tensor` for small masks on packed 4:2:2 (YUY2 and its kin): the pairs and quads of
 // tensor_pairs.cu, each component by itself.
 //
-// A column is sixteen bytes: eight samples of luma, which the windows of four products see, and
-// four of each chroma, for two products each. A lane parts its column as it comes, and gets from
-// the columns beside it four samples of each component. All rows are whole pieces of sixteen bytes,
-// and masks reach three samples to a side, so that ghosts are samples of the piece next to them, or
-// of the row's other end: no column needs another way.
-#include "kernels/cuda/overlap.cuh"
+// A column is sixteen bytes: eight samples of luma, for four pairs or two quads, and four of each
+// chroma, for two pairs or a quad each. A lane parts its column as it comes, and gets from the
+// columns beside it four samples of each component. All rows are whole pieces of sixteen bytes, and
+// masks reach four samples to a side, so that ghosts are some of the eight samples next to them, or
+// lie at the row's other end: no column needs another way.
+#include "kernels/cuda/tensor_march.cuh"
 #include "kernels/cuda/tensor_packed_pairs.h"
-#include "kernels/cuda/tensor_packed_piece.cuh"
-#include "kernels/cuda/tensor_pair.cuh"
+#include "kernels/cuda/tensor_packed_rows.cuh"
+#include "kernels/cuda/tensor_quad.cuh"
 
 namespace convolve {
 namespace {
-
-constexpr int kGroupRows = 4;
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
-
-/// A picture row on its way into the registers of a lane: its column, and what lies beside the
-/// warp's columns, if it is at their end.
-struct PackedLoad {
-  uint4 own, outer;
-};
-
-/// What a lane sees of kGroups groups of picture rows: samples -4 .. 11 of luma, -4 .. 7 of chroma.
-template <int kGroups>
-struct PackedWords {
-  unsigned luma[kGroups][4];
-  unsigned chroma[2][kGroups][3];
-
-  /// Drops the first groups.
-  __device__ __forceinline__ void advance() {
-#pragma unroll
-    for (int g = 0; g + kNewGroups < kGroups; ++g) {
-#pragma unroll
-      for (int w = 0; w < 4; ++w)
-        luma[g][w] = luma[g + kNewGroups][w];
-#pragma unroll
-      for (int c = 0; c < 2; ++c)
-#pragma unroll
-        for (int w = 0; w < 3; ++w)
-          chroma[c][g][w] = chroma[c][g + kNewGroups][w];
-    }
-  }
-};
-
-/// Rows and columns of a warp's part of operand B. Lanes hold columns and rows as those of
-/// tensor_pair_rows.cuh do.
-class PackedColumns {
- public:
-  /// The outputs start at byte x.
-  __device__ PackedColumns(const TensorArguments& a, const TensorPlane& plane, int x)
-      : border_(a.border),
-        rows_(plane.rows),
-        pitch_(plane.src_pitch),
-        luma_first_(luma_first(plane)) {
-    const int lane = threadIdx.x, t = lane % 4;
-    const int own = lane / 8 + 4 * (lane / 4 % 2);
-    const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
-    const int c = min(own, last);  // Columns behind the picture load something all the same.
-    const auto lane_of = [&](int column) { return 4 * (2 * (column % 4) + column / 4) + t; };
-    before_ = lane_of(max(own - 1, 0));
-    after_ = lane_of(min(own + 1, kColumns - 1));
-    first_ = c == 0;
-    final_ = c == last;
-    const bool left = first_ && x == 0;
-    const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
-    const bool wrap = border_ == Border::kWrap;
-    ghosts_ = (left || right) && !wrap;
-    luma_select_ = plane.ghost_select[left ? 0 : 1];
-    chroma_select_ = plane.chroma_select[left ? 0 : 1];
-    beside_ = first_ ? -kColumnBytes : kColumnBytes;
-    if (wrap && left) beside_ += plane.row_bytes;
-    if (wrap && right) beside_ -= plane.row_bytes;
-    loads_outer_ = (first_ || final_) && !ghosts_;
-    from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(t) * pitch_;
-    luma_black_ = packed_black(plane, 0);
-    chroma_black_ = packed_black(plane, 2);
-  }
-
-  /// Starts loading kCount groups of picture rows from row `top` on.
-  template <int kCount>
-  __device__ __forceinline__ void load(int top, PackedLoad (&loads)[kCount]) {
-    const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kGroupRows * kCount <= rows_) {
-#pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
-        load_row(from, loads[j]);
-      return;
-    }
-    const int t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kGroupRows * j + t, rows_);
-      if (row != kNoSignal) {
-        load_row(from_ + (row - t) * pitch_, loads[j]);
-      } else {
-        const uint2 luma = {luma_black_, luma_black_};
-        loads[j].own = packed_bytes(luma, chroma_black_, chroma_black_, luma_first_);
-        loads[j].outer = loads[j].own;
-      }
-    }
-  }
-
-  /// Waits for a row: it becomes words of `group`.
-  template <int kGroups>
-  __device__ __forceinline__ void take(const PackedLoad& load, int group,
-                                       PackedWords<kGroups>& words) const {
-    const PackedPiece own(load.own, luma_first_);
-    const PackedPiece outer(load.outer, luma_first_);
-    unsigned luma = first_ ? outer.luma.y : outer.luma.x;
-    unsigned chroma[2] = {outer.chroma[0], outer.chroma[1]};
-    if (ghosts_) {
-      const bool black = border_ == Border::kZero;
-      luma = black ? luma_black_ : __byte_perm(own.luma.x, own.luma.y, luma_select_);
-#pragma unroll
-      for (int c = 0; c < 2; ++c)
-        chroma[c] = black ? chroma_black_ : __byte_perm(own.chroma[c], 0, chroma_select_);
-    }
-    const unsigned before = __shfl_sync(~0u, own.luma.y, before_);
-    const unsigned after = __shfl_sync(~0u, own.luma.x, after_);
-    unsigned(&made)[4] = words.luma[group];
-    made[0] = first_ ? luma : before;
-    made[1] = own.luma.x;
-    made[2] = own.luma.y;
-    made[3] = final_ ? luma : after;
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      const unsigned left = __shfl_sync(~0u, own.chroma[c], before_);
-      const unsigned right = __shfl_sync(~0u, own.chroma[c], after_);
-      words.chroma[c][group][0] = first_ ? chroma[c] : left;
-      words.chroma[c][group][1] = own.chroma[c];
-      words.chroma[c][group][2] = final_ ? chroma[c] : right;
-    }
-  }
-
- private:
-  __device__ __forceinline__ void load_row(const std::uint8_t* from, PackedLoad& load) const {
-    load.own = __ldg(reinterpret_cast<const uint4*>(from));
-    if (loads_outer_) load.outer = __ldg(reinterpret_cast<const uint4*>(from + beside_));
-  }
-
-  Border border_;
-  int rows_;
-  std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
-  int beside_;
-  int before_, after_;  ///< Lanes of the columns beside the lane's.
-  unsigned luma_select_, chroma_select_, luma_black_, chroma_black_;
-  bool luma_first_, first_, final_, ghosts_, loads_outer_;
-};
-
-/// The mask, of which one digit stays in registers.
-template <Codes kCodes, int kSteps>
-class PackedWeights {
- public:
-  __device__ PackedWeights(const TensorArguments& a, const TensorPlane& plane)
-      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    if constexpr (kOne) {
-#pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        only_[s] = __ldg(fragments_ + 32 * s);
-    }
-  }
-
-  /// sum = start + products with the words of all steps.
-  template <int kShift, int kProducts, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords], int start,
-                                              int (&sum)[kProducts][4]) const {
-    const bool one = kOne || digits_ == 1;
-#pragma unroll
-    for (auto& product : sum)
-#pragma unroll
-      for (int& s : product)
-        s = one ? start : 0;
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-      multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
-    if constexpr (!kOne) {
-      const uint4* fragment = fragments_ + 32 * kSteps;
-#pragma unroll 1
-      for (int left = digits_ - 1; left > 0; --left) {
-#pragma unroll
-        for (auto& product : sum)
-#pragma unroll
-          for (int& s : product)
-            s = s * 256 + (left == 1 ? start : 0);
-#pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
-          multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
-      }
-    }
-  }
-
- private:
-  static constexpr bool kOne = kCodes == Codes::kBits;
-  const uint4* fragments_;
-  uint4 only_[kSteps];
-  int digits_;
-};
 
 /// What makes codes of a component's sums.
 struct PackedEpilogue {
@@ -213,46 +27,34 @@ struct PackedEpilogue {
         general(plane.phase[packed_phase(plane, k)].general) {}
 };
 
-/// `steps` times 128 bytes x 8 rows, one below the other.
+/// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
 template <Codes kCodes, int kSteps, int kShift>
-__device__ __forceinline__ void march_packed(const TensorArguments& a, const TensorPlane& plane,
-                                             int x, int y, int steps) {
-  fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kSteps + kRows * (a.early_steps - 1));
-  const PackedWeights<kCodes, kSteps> weights(a, plane);
-  const float scale = in_register(plane.scale);
-  const PackedEpilogue luma(plane, 0), chroma(plane, 2);
-  const bool first_luma = luma_first(plane);
-  PackedColumns columns(a, plane, x);
-  await_previous_launch();
-  PackedWords<kSteps> words;
-  {
-    PackedLoad loads[kSteps];
-    columns.load(y - a.anchor_y, loads);
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-      columns.take(loads[s], s, words);
-  }
-  const int lane = threadIdx.x, own_x = x + kColumnBytes * (lane % 4);
-  constexpr int kFar = 4 * kColumnBytes;
-  const bool near_inside = own_x < plane.row_bytes, far_inside = own_x + kFar < plane.row_bytes;
-  int row = y + lane / 4;
-  std::uint8_t* to = plane.dst + row * plane.dst_pitch + own_x;
-#pragma unroll 1
-  for (;;) {
-    y += kRows;
-    const bool more = --steps > 0 && y < plane.rows;
-    PackedLoad loads[kNewGroups];
-    if (more) columns.load(y - a.anchor_y + kGroupRows * (kSteps - kNewGroups), loads);
+class PackedPairs {
+ public:
+  using Place = PairPlace;
+  static constexpr int kGroups = kSteps, kBlocks = 4;
+
+  __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
+      : weights_(a, plane),
+        scale_(in_register(plane.scale)),
+        luma_(plane, 0),
+        chroma_(plane, 2),
+        luma_first_(luma_first(plane)) {}
+
+  /// A lane's sixteen bytes, twice.
+  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
+                                        uint4 (&sixteen)[2]) const {
     uint2 made_luma[2];
     unsigned made_chroma[2][2];
     {
       int sum[4][4];
-      weights.template multiply_by<kShift>(words.luma, luma.start, sum);
+      weights_.template multiply_by<kShift>(
+          words.luma[0], {luma_.start, luma_.start, luma_.start, luma_.start}, sum);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const auto word = [&](int w) {
-          return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, luma.general, scale,
-                                   luma.base);
+          return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, luma_.general, scale_,
+                                   luma_.base);
         };
         made_luma[half] = make_uint2(word(0), word(1));
       }
@@ -260,65 +62,115 @@ __device__ __forceinline__ void march_packed(const TensorArguments& a, const Ten
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       int sum[2][4];
-      weights.template multiply_by<kShift>(words.chroma[c], chroma.start, sum);
+      weights_.template multiply_by<kShift>(
+          words.chroma[c], {chroma_.start, chroma_.start, chroma_.start, chroma_.start}, sum);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
         made_chroma[half][c] =
-            pair_word<kCodes>(sum[0], sum[1], half, chroma.general, scale, chroma.base);
+            pair_word<kCodes>(sum[0], sum[1], half, chroma_.general, scale_, chroma_.base);
     }
-    if (row < plane.rows) {
-      const auto bytes = [&](int half) {
-        return packed_bytes(made_luma[half], made_chroma[half][0], made_chroma[half][1],
-                            first_luma);
-      };
-      if (near_inside) *reinterpret_cast<uint4*>(to) = bytes(0);
-      if (far_inside) *reinterpret_cast<uint4*>(to + kFar) = bytes(1);
-    }
-    if (!more) return;
-    row += kRows;
-    to += kRows * plane.dst_pitch;
-    words.advance();
 #pragma unroll
-    for (int s = 0; s < kNewGroups; ++s)
-      columns.take(loads[s], kSteps - kNewGroups + s, words);
+    for (int half = 0; half < 2; ++half)
+      sixteen[half] =
+          packed_bytes(made_luma[half], made_chroma[half][0], made_chroma[half][1], luma_first_);
   }
-}
 
-/// kSteps, kShift: of PairWindow.
-template <Codes kCodes, int kSteps, int kShift>
-__global__ void __launch_bounds__(32 * kWarps, 4)
+ private:
+  PairWeights<kCodes, kSteps> weights_;
+  float scale_;
+  PackedEpilogue luma_, chroma_;
+  bool luma_first_;
+};
+
+/// Products of 4 rows x 4 samples, in the same terms: two of luma, and one of each chroma.
+template <Codes kCodes>
+class PackedQuads {
+ public:
+  using Place = QuadPlace;
+  /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
+  static constexpr int kGroups = kQuadGroups, kBlocks = 3;
+
+  __device__ PackedQuads(const TensorArguments& a, const TensorPlane& plane)
+      : weights_(a, plane),
+        scale_(in_register(plane.scale)),
+        luma_(plane, 0),
+        chroma_(plane, 2),
+        luma_first_(luma_first(plane)) {
+    make_starts<kCodes>(luma_.start, luma_start_);
+    make_starts<kCodes>(chroma_.start, chroma_start_);
+  }
+
+  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
+                                        uint4 (&sixteen)[2]) const {
+    constexpr int kQuads = 4;
+    int start[kQuads][4], sum[2][kQuads][4];
+#pragma unroll
+    for (int i = 0; i < kQuads; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[i][k] = i < 2 ? luma_start_[k] : chroma_start_[k];
+    weights_.multiply_by(
+        [&](int g, int i, int m) {
+          return i < 2 ? words.luma[0][g][i + m] : words.chroma[i - 2][g][m];
+        },
+        start, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      uint2 luma;
+      unsigned even, odd;
+      two_quad_words<kCodes>(sum[half][0], sum[half][1], luma_.general, scale_, luma_.base, luma.x,
+                             luma.y);
+      two_quad_words<kCodes>(sum[half][2], sum[half][3], chroma_.general, scale_, chroma_.base,
+                             even, odd);
+      sixteen[half] = packed_bytes(luma, even, odd, luma_first_);
+    }
+  }
+
+ private:
+  QuadWeights<kCodes, false> weights_;
+  float scale_;
+  PackedEpilogue luma_, chroma_;
+  int luma_start_[4], chroma_start_[4];
+  bool luma_first_;
+};
+
+template <class Way>
+__global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
     tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
-  const unsigned item = blockIdx.x * kWarps + threadIdx.y;
-  const int row =
-      static_cast<int>(plane.columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
-  const int y = row * kRows * a.steps;
-  if (y >= plane.rows) return;
-  const int x = kTensorTileBytes * (static_cast<int>(item) - row * plane.columns);
-  march_packed<kCodes, kSteps, kShift>(a, plane, x, y, a.steps);
+  const WarpPlace place(a, plane);
+  if (place.y >= plane.rows) return;
+  fetch_rows(plane, place.x, place.y - a.anchor_y,
+             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  const Way way(a, plane);
+  PackedColumns columns(a, plane, place.x);
+  march(a, plane, columns, way, place);
 }
 
 using PackedKernel = void (*)(TensorArguments);
 
-template <int kSteps, int kShift>
-PackedKernel select_codes(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_packed_pairs_kernel<Codes::kBits, kSteps, kShift>;
-    case Codes::kFloat:
-      return tensor_packed_pairs_kernel<Codes::kFloat, kSteps, kShift>;
-    case Codes::kGeneral:
-      break;
-  }
-  return tensor_packed_pairs_kernel<Codes::kGeneral, kSteps, kShift>;
+template <Codes kCodes>
+PackedKernel select_way(const TensorArguments& a) {
+  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
+  if (a.quads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
+  if (a.pair_steps == kFew)
+    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 0>>
+                             : tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 1>>;
+  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 0>>
+                           : tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 1>>;
 }
 
 PackedKernel select_kernel(const TensorArguments& a, Codes codes) {
-  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
-  if (a.pair_steps == kFew)
-    return a.pair_shift == 0 ? select_codes<kFew, 0>(codes) : select_codes<kFew, 1>(codes);
-  return a.pair_shift == 0 ? select_codes<kMany, 0>(codes) : select_codes<kMany, 1>(codes);
+  switch (codes) {
+    case Codes::kBits:
+      return select_way<Codes::kBits>(a);
+    case Codes::kFloat:
+      return select_way<Codes::kFloat>(a);
+    case Codes::kGeneral:
+      break;
+  }
+  return select_way<Codes::kGeneral>(a);
 }
 
 }  // namespace

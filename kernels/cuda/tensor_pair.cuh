@@ -9,12 +9,23 @@
 namespace convolve {
 namespace {
 
+constexpr int kGroupRows = 4;
+constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+
 /// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
 /// or 16 samples of each of two components that are parted, for four products. kOuter: words of
 /// these to either side of its column; of large quads two.
 template <int kParts, int kOuter = 1>
 constexpr int kWordsOfPart = 4 / kParts + 2 * kOuter;
 constexpr int kPairWords = kWordsOfPart<1>;
+
+/// What a lane makes of 128 bytes x 8 rows: sixteen bytes from byte x() of row() on, and the same
+/// so many bytes and rows further.
+struct PairPlace {
+  static constexpr int kNextX = 4 * kColumnBytes, kNextRow = 0;
+  static __device__ __forceinline__ int x() { return kColumnBytes * (threadIdx.x % 4); }
+  static __device__ __forceinline__ int row() { return threadIdx.x / 4; }
+};
 
 /// __byte_perm(), where it stands: moved out of loops it would fill registers.
 template <unsigned kSelect>
@@ -50,18 +61,22 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const u
   }
 }
 
+/// What sums of a component begin with: with one digit in four registers that the compiler cannot
+/// know to be equal, as it would load the value anew for each of a product's operands otherwise. No
+/// lane's number is above 31. With more digits there are no registers to spare.
+template <Codes kCodes>
+__device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    start[k] = value + (kCodes == Codes::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
+}
+
 /// The mask, of which one digit stays in registers.
 template <Codes kCodes, int kSteps>
 class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
       : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    // Four registers that the compiler cannot know to be equal: otherwise it would load the value
-    // anew for each of a product's operands. No lane's number is above 31. With more digits there
-    // are no registers to spare.
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      start_[k] = plane.phase[0].start + (kOne ? (k + 1) * (fresh_lane() >> 5) : 0);
     if constexpr (kOne) {
 #pragma unroll
       for (int s = 0; s < kSteps; ++s)
@@ -72,14 +87,15 @@ class PairWeights {
   /// sum = start + products with the words of all steps.
   template <int kShift, int kProducts, int kWords>
   __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
+                                              const int (&start)[4],
                                               int (&sum)[kProducts][4]) const {
-    int start[kProducts][4];
+    int first[kProducts][4];
 #pragma unroll
     for (int i = 0; i < kProducts; ++i)
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        start[i][k] = kOne || digits_ == 1 ? start_[k] : 0;
-    multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], start);
+        first[i][k] = kOne || digits_ == 1 ? start[k] : 0;
+    multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], first);
 #pragma unroll
     for (int s = 1; s < kSteps; ++s)
       multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
@@ -91,7 +107,7 @@ class PairWeights {
         for (int i = 0; i < kProducts; ++i)
 #pragma unroll
           for (int k = 0; k < 4; ++k)
-            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start_[k] : 0);
+            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start[k] : 0);
 #pragma unroll
         for (int s = 0; s < kSteps; ++s, fragment += 32)
           multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
@@ -104,7 +120,6 @@ class PairWeights {
   const uint4* fragments_;
   uint4 only_[kSteps];
   int digits_;
-  int start_[4];
 };
 
 /// Four adjacent codes of a component, of two products; those of column t, or with `half` of

@@ -7,8 +7,6 @@
 namespace convolve {
 namespace {
 
-constexpr int kGroupRows = 4;
-
 /// A picture row on its way into the registers of a lane.
 template <int kParts, int kOuter>
 struct PairPiece {
@@ -33,9 +31,12 @@ __device__ __forceinline__ unsigned parted(const unsigned (&words)[kWords], int 
 template <int kParts, int kOuter>
 class PairColumns {
   static constexpr int kWords = kWordsOfPart<kParts, kOuter>, kOwn = 4 / kParts;
-  using Piece = PairPiece<kParts, kOuter>;
 
  public:
+  using Load = PairPiece<kParts, kOuter>;
+  template <int kGroups>
+  using Words = unsigned[kParts][kGroups][kWords];
+
   /// The outputs start at byte x.
   __device__ PairColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : border_(a.border), rows_(plane.rows), pitch_(plane.src_pitch) {
@@ -68,7 +69,7 @@ class PairColumns {
 
   /// Starts loading kCount groups of picture rows from row `top` on.
   template <int kCount>
-  __device__ __forceinline__ void load(int top, Piece (&pieces)[kCount]) {
+  __device__ __forceinline__ void load(int top, Load (&pieces)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
     if (top >= 0 && top + kGroupRows * kCount <= rows_) {
 #pragma unroll
@@ -93,7 +94,7 @@ class PairColumns {
 
   /// Waits for a row: words[c][group] of it.
   template <int kGroups>
-  __device__ __forceinline__ void take(const Piece& piece, int group,
+  __device__ __forceinline__ void take(const Load& piece, int group,
                                        unsigned (&words)[kParts][kGroups][kWords]) const {
     const unsigned all[4] = {piece.own.x, piece.own.y, piece.own.z, piece.own.w};
 #pragma unroll
@@ -138,7 +139,7 @@ class PairColumns {
     }
   }
 
-  __device__ __forceinline__ void load_row(const std::uint8_t* from, Piece& piece) const {
+  __device__ __forceinline__ void load_row(const std::uint8_t* from, Load& piece) const {
     piece.own = __ldg(reinterpret_cast<const uint4*>(from));
     if constexpr (kParts * kOuter == 1) {
       piece.outer[0] = __ldg(reinterpret_cast<const unsigned*>(from + beside_));

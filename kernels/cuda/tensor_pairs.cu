@@ -28,8 +28,8 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/tensor_interleave.cuh"
+#include "kernels/cuda/tensor_march.cuh"
 #include "kernels/cuda/tensor_pair_rows.cuh"
 #include "kernels/cuda/tensor_pixels.h"
 #include "kernels/cuda/tensor_quad.cuh"
@@ -37,16 +37,21 @@
 namespace convolve {
 namespace {
 
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+/// Weights, and what sums with them begin with.
+template <class Weights, Codes kCodes>
+struct WithStart : Weights {
+  int start[4];
 
-/// Products of 8 rows x 2 bytes. What a lane has of 128 bytes x 8 rows: sixteen bytes from x() of
-/// row() on, and the same so many bytes and rows further.
+  __device__ WithStart(const TensorArguments& a, const TensorPlane& plane) : Weights(a, plane) {
+    make_starts<kCodes>(plane.phase[0].start, start);
+  }
+};
+
+/// Products of 8 rows x 2 bytes.
 template <Codes kCodes, int kSteps, int kShift>
-struct Pairs {
-  static constexpr int kGroups = kSteps, kNextX = 4 * kColumnBytes, kNextRow = 0, kOuter = 1;
-  using Weights = PairWeights<kCodes, kSteps>;
-  static __device__ int x() { return kColumnBytes * (threadIdx.x % 4); }
-  static __device__ int row() { return threadIdx.x / 4; }
+struct Pairs : PairPlace {
+  static constexpr int kGroups = kSteps, kOuter = 1;
+  using Weights = WithStart<PairWeights<kCodes, kSteps>, kCodes>;
 
   /// made[half]: words of a component in these sixteen bytes, and in the others.
   template <int kWords, int kMade>
@@ -55,7 +60,7 @@ struct Pairs {
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
     int sum[2 * kMade][4];
-    weights.template multiply_by<kShift>(words, sum);
+    weights.template multiply_by<kShift>(words, weights.start, sum);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
@@ -66,20 +71,24 @@ struct Pairs {
 
 /// Products of 4 rows x 4 bytes, in the same terms.
 template <Codes kCodes, bool kLarge>
-struct Quads {
-  static constexpr int kGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).groups + 1;
-  static constexpr int kNextX = 0, kNextRow = kGroupRows, kOuter = kLarge ? 2 : 1;
-  using Weights = QuadWeights<kCodes, kLarge>;
-  static __device__ int x() { return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4); }
-  static __device__ int row() { return threadIdx.x / 4 % 4; }
+struct Quads : QuadPlace {
+  static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
+  static constexpr int kGroups = kWindow.groups + 1, kOuter = kLarge ? 2 : 1;
+  using Weights = WithStart<QuadWeights<kCodes, kLarge>, kCodes>;
 
   template <int kWords, int kMade>
   static __device__ __forceinline__ void codes(const Weights& weights,
                                                const unsigned (&words)[kGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
-    int sum[2][kMade][4];
-    weights.multiply_by(words, sum);
+    static_assert(kWords == kMade + kWindow.words - 1, "the last window ends with the last word");
+    int start[kMade][4], sum[2][kMade][4];
+#pragma unroll
+    for (int i = 0; i < kMade; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[i][k] = weights.start[k];
+    weights.multiply_by([&](int g, int i, int m) { return words[g][i + m]; }, start, sum);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       quad_words<kCodes>(sum[half], general, scale, base, made[half]);
@@ -135,94 +144,69 @@ __device__ __forceinline__ void load_edge(const TensorArguments& a, const Tensor
   }
 }
 
-/// A lane's sixteen bytes, twice.
+/// Codes of a plane: a lane's sixteen bytes, twice, of words[component] of the rows that it sees.
 template <class Way, int kParts>
-__device__ __forceinline__ void make_codes(const typename Way::Weights& weights,
-                                           const WordsOf<Way, kParts>& words,
-                                           const Epilogue& general, float scale, float base,
-                                           uint4 (&sixteen)[2]) {
-  unsigned made[2][kParts][4 / kParts];
+class PairFilter {
+ public:
+  using Place = Way;
+  static constexpr int kGroups = Way::kGroups;
+
+  __device__ PairFilter(const TensorArguments& a, const TensorPlane& plane)
+      : weights_(a, plane),
+        scale_(in_register(plane.scale)),
+        base_(in_register(plane.phase[0].base)),
+        general_(plane.phase[0].general) {}
+
+  __device__ __forceinline__ void codes(const WordsOf<Way, kParts>& words,
+                                        uint4 (&sixteen)[2]) const {
+    unsigned made[2][kParts][4 / kParts];
 #pragma unroll
-  for (int c = 0; c < kParts; ++c) {
-    unsigned of_one[2][4 / kParts];
-    Way::codes(weights, words[c], general, scale, base, of_one);
+    for (int c = 0; c < kParts; ++c) {
+      unsigned of_one[2][4 / kParts];
+      Way::codes(weights_, words[c], general_, scale_, base_, of_one);
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int w = 0; w < 4 / kParts; ++w)
+          made[half][c][w] = of_one[half][w];
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-#pragma unroll
-      for (int w = 0; w < 4 / kParts; ++w)
-        made[half][c][w] = of_one[half][w];
+      sixteen[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
+                                 interleaved<1>(made[half], 2), interleaved<1>(made[half], 3));
   }
-#pragma unroll
-  for (int half = 0; half < 2; ++half)
-    sixteen[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
-                               interleaved<1>(made[half], 2), interleaved<1>(made[half], 3));
-}
 
-/// `steps` times 128 bytes x 8 rows, one below the other.
+ private:
+  typename Way::Weights weights_;
+  float scale_, base_;
+  const Epilogue& general_;
+};
+
+/// Inner columns.
 template <class Way, int kParts>
-__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane, int x,
-                                      int y, int steps) {
-  constexpr int kSteps = Way::kGroups, kOuter = Way::kOuter;
-  fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kSteps + kRows * (a.early_steps - 1));
-  const typename Way::Weights weights(a, plane);
-  const float scale = in_register(plane.scale), base = in_register(plane.phase[0].base);
-  PairColumns<kParts, kOuter> columns(a, plane, x);
-  await_previous_launch();
-  constexpr int kWords = kWordsOfPart<kParts, kOuter>;
-  WordsOf<Way, kParts> words;
-  {
-    PairPiece<kParts, kOuter> pieces[kSteps];
-    columns.load(y - a.anchor_y, pieces);
-#pragma unroll
-    for (int s = 0; s < kSteps; ++s)
-      columns.take(pieces[s], s, words);
-  }
-  const int own_x = x + Way::x();
-  const bool near_inside = own_x < plane.row_bytes,
-             far_inside = own_x + Way::kNextX < plane.row_bytes;
-  int row = y + Way::row();
-  std::uint8_t* to = plane.dst + row * plane.dst_pitch + own_x;
-#pragma unroll 1
-  for (;;) {
-    y += kRows;
-    const bool more = --steps > 0 && y < plane.rows;
-    PairPiece<kParts, kOuter> pieces[kNewGroups];
-    if (more) columns.load(y - a.anchor_y + kGroupRows * (kSteps - kNewGroups), pieces);
-    uint4 sixteen[2];
-    make_codes<Way, kParts>(weights, words, plane.phase[0].general, scale, base, sixteen);
-    if (near_inside && row < plane.rows) *reinterpret_cast<uint4*>(to) = sixteen[0];
-    if (far_inside && row + Way::kNextRow < plane.rows)
-      *reinterpret_cast<uint4*>(to + Way::kNextRow * plane.dst_pitch + Way::kNextX) = sixteen[1];
-    if (!more) return;
-    row += kRows;
-    to += kRows * plane.dst_pitch;
-#pragma unroll
-    for (int c = 0; c < kParts; ++c)
-#pragma unroll
-      for (int s = 0; s + kNewGroups < kSteps; ++s)
-#pragma unroll
-        for (int w = 0; w < kWords; ++w)
-          words[c][s][w] = words[c][s + kNewGroups][w];
-#pragma unroll
-    for (int s = 0; s < kNewGroups; ++s)
-      columns.take(pieces[s], kSteps - kNewGroups + s, words);
-  }
+__device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
+                                             WarpPlace place) {
+  fetch_rows(plane, place.x, place.y - a.anchor_y,
+             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  const PairFilter<Way, kParts> filter(a, plane);
+  PairColumns<kParts, Way::kOuter> columns(a, plane, place.x);
+  march(a, plane, columns, filter, place);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
 template <class Way, int kParts>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            int x, int y, std::uint8_t* patch) {
+                                            WarpPlace place, std::uint8_t* patch) {
   await_previous_launch();
   WordsOf<Way, kParts> words;
-  load_edge<Way, kParts>(a, plane, x, y - a.anchor_y, patch, words);
+  load_edge<Way, kParts>(a, plane, place.x, place.y - a.anchor_y, patch, words);
   uint4 sixteen[2];
-  make_codes<Way, kParts>(typename Way::Weights(a, plane), words, plane.phase[0].general,
-                          plane.scale, plane.phase[0].base, sixteen);
+  PairFilter<Way, kParts>(a, plane).codes(words, sixteen);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = y + Way::row() + half * Way::kNextRow;
-    if (row < plane.rows) store_edge(plane, x + Way::x() + half * Way::kNextX, row, sixteen[half]);
+    const int row = place.y + Way::row() + half * Way::kNextRow;
+    if (row < plane.rows)
+      store_edge(plane, place.x + Way::x() + half * Way::kNextX, row, sixteen[half]);
   }
 }
 
@@ -232,29 +216,15 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Way> * kSpanBytes];
   admit_next_launch();
-  int p = 0;
-  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
-    ++p;
-  const TensorPlane& plane = a.plane[p];
-  int block = static_cast<int>(blockIdx.x) - plane.first_block;
-  const bool inner = block >= plane.edge_blocks;
-  if (inner) block -= plane.edge_blocks;
-  const int columns = inner ? plane.inner_columns : plane.columns - plane.inner_columns;
-  const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
-  const int row = static_cast<int>(
-      columns == 1 ? item : __umulhi(item, inner ? plane.inner_reciprocal : plane.edge_reciprocal));
-  const int n = static_cast<int>(item) - row * columns;
-  const int y = row * kRows * (inner ? a.steps : 1);
-  if (y >= plane.rows) return;
-  const int x = kTensorTileBytes * (inner                   ? plane.inner_first + n
-                                    : n < plane.inner_first ? n
-                                                            : n + plane.inner_columns);
+  const TensorPlane& plane = plane_of_block(a);
+  const WarpPlace place(a, plane);
+  if (place.y >= plane.rows) return;
   const auto filter = [&](auto parts) {
     constexpr int kParts = decltype(parts)::value;
-    if (inner)
-      march<Way, kParts>(a, plane, x, y, a.steps);
+    if (place.inner)
+      filter_inner<Way, kParts>(a, plane, place);
     else
-      filter_edge<Way, kParts>(a, plane, x, y, patches[threadIdx.y]);
+      filter_edge<Way, kParts>(a, plane, place, patches[threadIdx.y]);
   };
   if (plane.parts < kMostParts)
     filter(std::integral_constant<int, 1>{});

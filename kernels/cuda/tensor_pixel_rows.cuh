@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/overlap.cuh"
 #include "kernels/cuda/stages.cuh"
+#include "kernels/cuda/tensor_pair.cuh"
 #include "kernels/cuda/tensor_pixels.h"
 #include "kernels/cuda/tensor_tile.cuh"
 
@@ -13,9 +14,8 @@ namespace convolve {
 namespace {
 
 constexpr int kFiltered = 3;  ///< Components that are, whatever the bytes of a pixel.
-constexpr int kGroupRows = 4;
-constexpr int kStages = 4;  ///< Of eight rows each: two that a step sees, two under way.
-constexpr int kPiece = 16;  ///< Bytes that a lane brings, or stores, at once.
+constexpr int kStages = 4;    ///< Of eight rows each: two that a step sees, two under way.
+constexpr int kPiece = 16;    ///< Bytes that a lane brings, or stores, at once.
 
 /// Where a warp's rows and codes lie in shared memory.
 template <int kParts>

@@ -54,15 +54,18 @@ bool place_ghosts(TensorPlane& plane, Border border, bool large) {
   return far_left && far_right;
 }
 
-/// The selector of four ghosts from sample `first` of a row on, of `count` samples from `from` on.
-/// A fourth ghost that lies further from the picture's edge than that is seen by no mask.
-std::uint32_t near_select(Border border, int width, int first, int from, int count) {
-  std::uint32_t select = 0;
-  for (int b = 0; b < 4; ++b) {
-    const int at = border_index(border, first + b, width) - from;
-    select |= static_cast<std::uint32_t>(std::min(std::max(at, 0), count - 1)) << (4 * b);
+/// The selectors of four ghosts of a component on either side of a row, of its first eight samples
+/// and of its last.
+void near_selects(Border border, int width, std::uint32_t (&selects)[2]) {
+  if (border == Border::kZero || border == Border::kWrap) return;  // Which need none.
+  const int beyond[2] = {-4, width}, near[2] = {0, width - 8};
+  for (const int side : {0, 1}) {
+    selects[side] = 0;
+    for (int b = 0; b < 4; ++b) {
+      const int at = border_index(border, beyond[side] + b, width) - near[side];
+      selects[side] |= static_cast<std::uint32_t>(at) << (4 * b);
+    }
   }
-  return select;
 }
 
 /// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
@@ -142,12 +145,9 @@ void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large) {
 }
 
 void take_packed_pairs(TensorPlane& plane, Border border) {
-  constexpr int kLuma = 8, kChroma = 4;  // Of a column.
-  const int chroma = plane.row_bytes / 4, luma = 2 * chroma;
-  plane.ghost_select[0] = near_select(border, luma, -4, 0, kLuma);
-  plane.ghost_select[1] = near_select(border, luma, luma, luma - kLuma, kLuma);
-  plane.chroma_select[0] = near_select(border, chroma, -4, 0, kChroma);
-  plane.chroma_select[1] = near_select(border, chroma, chroma, chroma - kChroma, kChroma);
+  const int chroma = plane.row_bytes / 4;
+  near_selects(border, 2 * chroma, plane.ghost_select);
+  near_selects(border, chroma, plane.chroma_select);
   plane.columns = plane.inner_columns = divide_up(plane.row_bytes, kTensorTileBytes);
   plane.inner_first = 0;
   plane.inner_reciprocal = reciprocal(plane.columns);
@@ -196,7 +196,9 @@ int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps)
 int place_pairs(TensorArguments& arguments, int resident_blocks) {
   const bool pixels = arguments.plane[0].parts > 2 && arguments.plane[0].sample_bytes == 1;
   // Samples of two bytes: 14.5 us for 15.5 with three and 15.3 with five (GRAY16, 4K, 5x5, H100).
-  const int short_march = pixels || arguments.plane[0].sample_bytes == 2 ? 4 : 3;
+  // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9).
+  const bool longer = pixels || arguments.packed || arguments.plane[0].sample_bytes == 2;
+  const int short_march = longer ? 4 : 3;
   constexpr int kMostSteps = 16, kLongMarch = 4;
   const int blocks = place_steps(arguments, resident_blocks, kMostSteps);
   arguments.early_steps = 2;

@@ -16,6 +16,15 @@ namespace {
 
 constexpr int kQuadGroups = kQuadWindow.groups + 1;  ///< That eight output rows see.
 
+/// As PairPlace says: of one column.
+struct QuadPlace {
+  static constexpr int kNextX = 0, kNextRow = kGroupRows;
+  static __device__ __forceinline__ int x() {
+    return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4);
+  }
+  static __device__ __forceinline__ int row() { return threadIdx.x / 4 % 4; }
+};
+
 /// The mask, of which one digit stays in registers, where it is not large: four output rows see
 /// what the QuadWindow says.
 template <Codes kCodes, bool kLarge>
@@ -29,42 +38,34 @@ class QuadWeights {
  public:
   __device__ QuadWeights(const TensorArguments& a, const TensorPlane& plane)
       : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    // Four registers that the compiler cannot know to be equal: see PairWeights.
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      start_[k] = plane.phase[0].start + (kOne ? (k + 1) * (fresh_lane() >> 5) : 0);
     if constexpr (kKept) load(fragments_, only_);
   }
 
-  /// sum[half] = start + products with the words of all groups: of rows 4 half .. 4 half + 3.
-  template <int kQuads, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSeen][kWords],
+  /// sum[half] = start + products with all groups: of rows 4 half .. 4 half + 3. word_of(g, i, m):
+  /// word m of the window that quad i has in group g.
+  template <int kQuads, class WordOf>
+  __device__ __forceinline__ void multiply_by(const WordOf& word_of, const int (&start)[kQuads][4],
                                               int (&sum)[2][kQuads][4]) const {
-    static_assert(kWords == kQuads + kWindowWords - 1, "the last window ends with the last word");
-    int start[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      start[k] = kOne || digits_ == 1 ? start_[k] : 0;
 #pragma unroll
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
 #pragma unroll
         for (int k = 0; k < 4; ++k)
-          sum[half][i][k] = start[k];
+          sum[half][i][k] = kOne || digits_ == 1 ? start[i][k] : 0;
     if constexpr (kKept) {
-      add_products(only_, words, sum);
+      add_products(only_, word_of, sum);
     } else if constexpr (kOne) {
       Fragments weights;
       load(fragments_, weights);
-      add_products(weights, words, sum);
+      add_products(weights, word_of, sum);
     } else {
       const uint4* fragments = fragments_;
 #pragma unroll 1
       for (int left = digits_;;) {
         Fragments weights;
         load(fragments, weights);
-        add_products(weights, words, sum);
+        add_products(weights, word_of, sum);
         if (--left == 0) break;
         fragments += 32 * kPairs * kWindowWords;
 #pragma unroll
@@ -73,7 +74,7 @@ class QuadWeights {
           for (int i = 0; i < kQuads; ++i)
 #pragma unroll
             for (int k = 0; k < 4; ++k)
-              sum[half][i][k] = sum[half][i][k] * 256 + (left == 1 ? start_[k] : 0);
+              sum[half][i][k] = sum[half][i][k] * 256 + (left == 1 ? start[i][k] : 0);
       }
     }
   }
@@ -89,20 +90,20 @@ class QuadWeights {
 
   /// weights[m][g]: of word m, in groups g and g + 1 of those that four output rows see. Whole
   /// products take groups of even number and the next, as these lie side by side in registers.
-  template <int kQuads, int kWords>
+  template <int kQuads, class WordOf>
   static __device__ __forceinline__ void add_products(const Fragments& weights,
-                                                      const unsigned (&words)[kSeen][kWords],
+                                                      const WordOf& word_of,
                                                       int (&sum)[2][kQuads][4]) {
     const auto whole = [&](int half, int m, int group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
         multiply(sum[half][i], weights[m][group - half],
-                 make_uint2(words[group][i + m], words[group + 1][i + m]), sum[half][i]);
+                 make_uint2(word_of(group, i, m), word_of(group + 1, i, m)), sum[half][i]);
     };
     const auto single = [&](int half, const uint2& of, int m, int group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
-        multiply_half(sum[half][i], of, words[group][i + m], sum[half][i]);
+        multiply_half(sum[half][i], of, word_of(group, i, m), sum[half][i]);
     };
 #pragma unroll
     for (int m = 0; m < kWindowWords; ++m) {
@@ -123,26 +124,32 @@ class QuadWeights {
   const uint4* fragments_;
   Fragments only_;
   int digits_;
-  int start_[4];
 };
 
-/// made[i]: four adjacent codes of quad i in the lane's row. The lanes of a column, and of the one
-/// four further, have made two bytes of each quad; the upper half of the warp gets the second
+/// Four adjacent codes of each of two quads in the lane's row. The lanes of a column, and of the
+/// one four further, have made two bytes of each quad; the upper half of the warp gets the second
 /// column's.
+template <Codes kCodes>
+__device__ __forceinline__ void two_quad_words(const int (&even)[4], const int (&odd)[4],
+                                               const Epilogue& general, float scale, float base,
+                                               unsigned& first, unsigned& second) {
+  const bool upper = threadIdx.x >= 16;
+  const unsigned select = upper ? 0x1054 : 0x5410;
+  const unsigned near = pair_word<kCodes>(even, odd, 0, general, scale, base);
+  const unsigned far = pair_word<kCodes>(even, odd, 1, general, scale, base);
+  const unsigned own = upper ? far : near;
+  const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
+  first = __byte_perm(own, other, select);
+  second = __byte_perm(own, other, select + 0x2222);
+}
+
+/// made[i]: of quad i.
 template <Codes kCodes, int kQuads>
 __device__ __forceinline__ void quad_words(const int (&sum)[kQuads][4], const Epilogue& general,
                                            float scale, float base, unsigned (&made)[kQuads]) {
-  const bool upper = threadIdx.x >= 16;
-  const unsigned first = upper ? 0x1054 : 0x5410, second = first + 0x2222;
 #pragma unroll
-  for (int i = 0; i < kQuads; i += 2) {
-    const unsigned near = pair_word<kCodes>(sum[i], sum[i + 1], 0, general, scale, base);
-    const unsigned far = pair_word<kCodes>(sum[i], sum[i + 1], 1, general, scale, base);
-    const unsigned own = upper ? far : near;
-    const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
-    made[i] = __byte_perm(own, other, first);
-    made[i + 1] = __byte_perm(own, other, second);
-  }
+  for (int i = 0; i < kQuads; i += 2)
+    two_quad_words<kCodes>(sum[i], sum[i + 1], general, scale, base, made[i], made[i + 1]);
 }
 
 }  // namespace

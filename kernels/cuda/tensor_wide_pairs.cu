@@ -10,139 +10,99 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "kernels/cuda/overlap.cuh"
+#include "kernels/cuda/tensor_march.cuh"
+#include "kernels/cuda/tensor_quad.cuh"
 #include "kernels/cuda/tensor_wide_rows.cuh"
 #include "kernels/cuda/tensor_wide_sums.cuh"
 
 namespace convolve {
 namespace {
 
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
-
-/// Where a lane's codes belong: twice sixteen bytes, of two columns of one row, or with quads of
-/// one column in two rows.
-template <class Window>
-struct WidePlace {
+/// Codes of a plane: a lane's sixteen bytes, twice, of words[part] of the rows that it sees.
+template <class Window, WideCodes kCodes, bool kOne, int kComponents>
+class WideFilter {
+  static constexpr int kParts = kWideParts<kComponents>;
   static constexpr bool kQuads = std::is_same_v<Window, WideQuads>;
-  static constexpr int kDown = kQuads ? kRows / 2 : 0, kAside = kQuads ? 0 : 4 * kColumnBytes;
 
-  static __device__ __forceinline__ int row() { return threadIdx.x / 4 % (kQuads ? 4 : 8); }
-  static __device__ __forceinline__ int byte() {
-    return kColumnBytes * (threadIdx.x % 4 + (kQuads ? threadIdx.x / 16 * 4 : 0));
+ public:
+  using Place = std::conditional_t<kQuads, QuadPlace, PairPlace>;
+  static constexpr int kGroups = Window::kGroups;
+
+  __device__ WideFilter(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
+      : sums_(a, plane, weights), layout_(plane.layout) {}
+
+  __device__ __forceinline__ void codes(
+      const unsigned (&words)[kParts][kGroups][kWordsOfPart<kParts>], uint4 (&sixteen)[2]) const {
+    constexpr int kSums = kColumnSamples<kComponents> / 2;
+    int values[kComponents][kSums][4];
+    sums_.sum_up(words, values);
+    // Two codes of one component, or of both: a product has two samples, of two columns.
+    const auto word = [&](int product, int sample, int column) {
+      const int low = values[0][product][column + (kComponents == 1 ? 0 : 2 * sample)];
+      const int high =
+          values[kComponents - 1][product][column + 2 * (kComponents == 1 ? 1 : sample)];
+      return encode_two(sums_.codes_of(low, high), layout_);
+    };
+    constexpr int kEach = kComponents;  // Words of a product.
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      unsigned made[4];
+      if constexpr (kQuads) {
+        // The lanes of a column, and of the one four further, have made two samples of each quad:
+        // the upper half of the warp gets the second column's.
+        const bool upper = threadIdx.x >= 16;
+#pragma unroll
+        for (int n = 0; n < 4 / 2; ++n) {
+          const int product = half * (kSums / 2) + n / kEach, sample = n % kEach;
+          const unsigned near = word(product, sample, 0), far = word(product, sample, 1);
+          const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
+          const int first = n / kEach * 2 * kEach + sample;
+          made[first] = upper ? other : near;
+          made[first + kEach] = upper ? far : other;
+        }
+      } else {
+#pragma unroll
+        for (int n = 0; n < 4; ++n)
+          made[n] = word(n / kEach, n % kEach, half);
+      }
+      sixteen[half] = make_uint4(made[0], made[1], made[2], made[3]);
+    }
   }
+
+ private:
+  WideSums<Window, kCodes, kOne> sums_;
+  const SampleLayout& layout_;
 };
 
-/// Sixteen bytes for both of WidePlace.
-template <int kComponents, class Window, WideCodes kCodes, bool kOne, int kParts, int kWords>
-__device__ __forceinline__ void make_codes(const WideSums<Window, kCodes, kOne>& sums,
-                                           const unsigned (&words)[kParts][Window::kGroups][kWords],
-                                           const SampleLayout& layout, uint4 (&sixteen)[2]) {
-  constexpr int kSums = kColumnSamples<kComponents> / 2;
-  int values[kComponents][kSums][4];
-  sums.sum_up(words, values);
-  // Two codes of one component, or of both: a product has two samples, of two columns.
-  const auto word = [&](int product, int sample, int column) {
-    const int low = values[0][product][column + (kComponents == 1 ? 0 : 2 * sample)];
-    const int high = values[kComponents - 1][product][column + 2 * (kComponents == 1 ? 1 : sample)];
-    return encode_two(sums.codes_of(low, high), layout);
-  };
-  constexpr int kEach = kComponents;  // Words of a product.
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    unsigned made[4];
-    if constexpr (WidePlace<Window>::kQuads) {
-      // The lanes of a column, and of the one four further, have made two samples of each quad: the
-      // upper half of the warp gets the second column's.
-      const bool upper = threadIdx.x >= 16;
-#pragma unroll
-      for (int n = 0; n < 4 / 2; ++n) {
-        const int product = half * (kSums / 2) + n / kEach, sample = n % kEach;
-        const unsigned near = word(product, sample, 0), far = word(product, sample, 1);
-        const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
-        const int first = n / kEach * 2 * kEach + sample;
-        made[first] = upper ? other : near;
-        made[first + kEach] = upper ? far : other;
-      }
-    } else {
-#pragma unroll
-      for (int n = 0; n < 4; ++n)
-        made[n] = word(n / kEach, n % kEach, half);
-    }
-    sixteen[half] = make_uint4(made[0], made[1], made[2], made[3]);
-  }
-}
-
-/// TensorArguments::steps times 128 bytes x 8 rows, one below the other.
-template <class Window, WideCodes kCodes, bool kOne, int kComponents>
-__device__ __forceinline__ void march_wide(const TensorArguments& a, const TensorPlane& plane,
-                                           int x, int y, const uint4* weights) {
-  constexpr int kGroups = Window::kGroups;
-  fetch_rows(plane, x, y - a.anchor_y, kGroupRows * kGroups + kRows * (a.early_steps - 1));
-  const WideSums<Window, kCodes, kOne> sums(a, plane, weights);
-  WideColumns<kComponents> columns(a, plane, x);
-  int steps = a.steps;
-  await_previous_launch();
-  constexpr int kParts = kWideParts<kComponents>, kWords = kWordsOfPart<kParts>;
-  unsigned words[kParts][kGroups][kWords];
-  {
-    WidePiece<kComponents> pieces[kGroups];
-    columns.load(y - a.anchor_y, pieces);
-#pragma unroll
-    for (int s = 0; s < kGroups; ++s)
-      columns.take(pieces[s], s, words);
-  }
-  using Place = WidePlace<Window>;
-  const int own_x = x + Place::byte();
-  const bool near_inside = own_x < plane.row_bytes;
-  const bool far_inside = own_x + Place::kAside < plane.row_bytes;
-  int row = y + Place::row();
-  std::uint8_t* to = plane.dst + row * plane.dst_pitch + own_x;
-#pragma unroll 1
-  for (;;) {
-    y += kRows;
-    const bool more = --steps > 0 && y < plane.rows;
-    WidePiece<kComponents> pieces[kNewGroups];
-    if (more) columns.load(y - a.anchor_y + kGroupRows * (kGroups - kNewGroups), pieces);
-    uint4 sixteen[2];
-    make_codes<kComponents>(sums, words, plane.layout, sixteen);
-    if (row < plane.rows && near_inside) *reinterpret_cast<uint4*>(to) = sixteen[0];
-    if (row + Place::kDown < plane.rows && far_inside)
-      *reinterpret_cast<uint4*>(to + Place::kDown * plane.dst_pitch + Place::kAside) = sixteen[1];
-    if (!more) return;
-    row += kRows;
-    to += kRows * plane.dst_pitch;
-#pragma unroll
-    for (int c = 0; c < kParts; ++c)
-#pragma unroll
-      for (int s = 0; s + kNewGroups < kGroups; ++s)
-#pragma unroll
-        for (int w = 0; w < kWords; ++w)
-          words[c][s][w] = words[c][s + kNewGroups][w];
-#pragma unroll
-    for (int s = 0; s < kNewGroups; ++s)
-      columns.take(pieces[s], kGroups - kNewGroups + s, words);
-  }
+/// Inner columns.
+template <class Filter, int kComponents>
+__device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
+                                             WarpPlace place, const uint4* weights) {
+  fetch_rows(plane, place.x, place.y - a.anchor_y,
+             kGroupRows * Filter::kGroups + kRows * (a.early_steps - 1));
+  const Filter filter(a, plane, weights);
+  WideColumns<kComponents> columns(a, plane, place.x);
+  march(a, plane, columns, filter, place);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
-template <class Window, WideCodes kCodes, bool kOne, int kComponents>
+template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            int x, int y, const uint4* weights,
+                                            WarpPlace place, const uint4* weights,
                                             std::uint8_t* patch) {
   await_previous_launch();
   constexpr int kParts = kWideParts<kComponents>;
-  unsigned words[kParts][Window::kGroups][kWordsOfPart<kParts>];
-  fill_wide_patch<kComponents>(a, plane, x, y - a.anchor_y, patch);
+  unsigned words[kParts][Filter::kGroups][kWordsOfPart<kParts>];
+  fill_wide_patch<kComponents>(a, plane, place.x, place.y - a.anchor_y, patch);
   take_wide_patch<kComponents>(patch, words);
   uint4 sixteen[2];
-  make_codes<kComponents>(WideSums<Window, kCodes, kOne>(a, plane, weights), words, plane.layout,
-                          sixteen);
-  using Place = WidePlace<Window>;
+  Filter(a, plane, weights).codes(words, sixteen);
+  using Place = typename Filter::Place;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = y + Place::row() + half * Place::kDown;
+    const int row = place.y + Place::row() + half * Place::kNextRow;
     if (row < plane.rows)
-      store_wide_edge(plane, x + Place::byte() + half * Place::kAside, row, sixteen[half]);
+      store_wide_edge(plane, place.x + Place::x() + half * Place::kNextX, row, sixteen[half]);
   }
 }
 
@@ -156,29 +116,16 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
   admit_next_launch();
   if constexpr (!kOne)
     bring_weights(a.plane[0].fragments, a.digits * Window::kFragments * 32, weights);
-  int p = 0;
-  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
-    ++p;
-  const TensorPlane& plane = a.plane[p];
-  int block = static_cast<int>(blockIdx.x) - plane.first_block;
-  const bool inner = block >= plane.edge_blocks;
-  if (inner) block -= plane.edge_blocks;
-  const int columns = inner ? plane.inner_columns : plane.columns - plane.inner_columns;
-  const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
-  const int row = static_cast<int>(
-      columns == 1 ? item : __umulhi(item, inner ? plane.inner_reciprocal : plane.edge_reciprocal));
-  const int n = static_cast<int>(item) - row * columns;
-  const int y = row * kRows * (inner ? a.steps : 1);
-  if (y >= plane.rows) return;
-  const int x = kTensorTileBytes * (inner                   ? plane.inner_first + n
-                                    : n < plane.inner_first ? n
-                                                            : n + plane.inner_columns);
+  const TensorPlane& plane = plane_of_block(a);
+  const WarpPlace place(a, plane);
+  if (place.y >= plane.rows) return;
   const auto filter = [&](auto components) {
     constexpr int kComponents = decltype(components)::value;
-    if (inner)
-      march_wide<Window, kCodes, kOne, kComponents>(a, plane, x, y, weights);
+    using Filter = WideFilter<Window, kCodes, kOne, kComponents>;
+    if (place.inner)
+      filter_inner<Filter, kComponents>(a, plane, place, weights);
     else
-      filter_edge<Window, kCodes, kOne, kComponents>(a, plane, x, y, weights, patches[threadIdx.y]);
+      filter_edge<Filter, kComponents>(a, plane, place, weights, patches[threadIdx.y]);
   };
   if (plane.period < kMostComponents)
     filter(std::integral_constant<int, 1>{});

@@ -54,6 +54,10 @@ class WideColumns {
   static constexpr int kOuterBytes = 8 * kComponents;
 
  public:
+  using Load = WidePiece<kComponents>;
+  template <int kGroups>
+  using Words = unsigned[kParts][kGroups][kWords];
+
   /// The outputs start at byte x. A warp's columns are two or more.
   __device__ WideColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : plane_(plane), border_(a.border), pitch_(plane.src_pitch) {

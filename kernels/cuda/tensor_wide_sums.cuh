@@ -5,6 +5,7 @@
 #include "kernels/core/split_digits.h"
 #include "kernels/cuda/tensor_interleave.cuh"
 #include "kernels/cuda/tensor_pair.cuh"
+#include "kernels/cuda/tensor_weights.cuh"
 #include "kernels/cuda/tensor_wide_rows.cuh"
 
 namespace convolve {
@@ -55,16 +56,8 @@ struct WideQuads {
   }
 };
 
-/// Has the block's threads bring the weights to shared memory.
-__device__ __forceinline__ void bring_weights(const uint4* from, int count, uint4* to) {
-  for (int i = threadIdx.x + 32 * threadIdx.y; i < count; i += 32 * kWarps)
-    to[i] = __ldg(from + i);
-  __syncthreads();
-}
-
 /// How sums of weights of one digit, or of some, with samples become values, and these two codes.
-/// Weights of one digit stay in registers, those of some in shared memory: from the L1 cache they
-/// would come behind the samples.
+/// Weights of one digit stay in registers, those of some in shared memory.
 template <class Window, WideCodes kCodes, bool kOne>
 class WideSums {
  public:

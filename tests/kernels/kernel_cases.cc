@@ -177,18 +177,24 @@ void CaseBuilder::shifts() {
   }
 }
 
-/// Packed 4:2:2 in the tiles of tensor, whose components differ in width: whole tiles, pictures
-/// that end within one, between pieces of 16 bytes and within a pair of pixels.
+/// Packed 4:2:2 in the columns and the tiles of tensor, whose components differ in width: whole
+/// tiles, pictures that end within one, between pieces of 16 bytes and within a pair of pixels;
+/// masks that reach as far as columns see.
 void CaseBuilder::packed() {
-  std::vector<TestMaskPtr> masks = {
-      random_mask(3, 3, Weights::kRational), random_mask(7, 7, Weights::kReal),
-      random_mask(4, 3, Weights::kRational), random_mask(15, 15, Weights::kRational),
-      anchored(random_mask(9, 9, Weights::kRational), 8, 0)};
+  std::vector<TestMaskPtr> masks = {random_mask(3, 3, Weights::kRational),
+                                    random_mask(7, 7, Weights::kReal),
+                                    random_mask(4, 3, Weights::kRational),
+                                    random_mask(9, 9, Weights::kRational),
+                                    random_mask(15, 15, Weights::kRational),
+                                    anchored(random_mask(9, 9, Weights::kRational), 8, 0)};
   if (!quick_)
     masks.insert(masks.end(),
                  {random_mask(5, 5, Weights::kReal), random_mask(1, 1, Weights::kReal),
                   random_mask(15, 15, Weights::kReal), random_mask(31, 31, Weights::kReal),
                   random_mask(41, 41, Weights::kRational), random_mask(1, 15, Weights::kRational),
+                  random_mask(9, 9, Weights::kReal), random_mask(8, 8, Weights::kReal),
+                  anchored(random_mask(5, 5, Weights::kRational), 4, 0),
+                  anchored(random_mask(5, 9, Weights::kReal), 0, 8),
                   anchored(random_mask(9, 9, Weights::kReal), 0, 8)});
   std::vector<Size> sizes = {{560, 70}, {262, 66}, {35, 9}};
   if (!quick_) sizes.insert(sizes.end(), {{512, 128}, {264, 65}, {259, 3}, {16, 64}, {24, 70}});

@@ -133,7 +133,9 @@ TEST(TensorMapping, PairsOfPackedComponents) {
   EXPECT_FALSE(pairs(square(9)));
   Mask off = square(5);
   off.anchor_x = 4;
-  EXPECT_FALSE(pairs(off)) << "reaches beyond four samples, from the second on";
+  EXPECT_TRUE(pairs(off));
+  off.anchor_x = 0;
+  EXPECT_FALSE(pairs(off)) << "the second output of a pair reaches beyond its window";
   format.planes[0].components[2].black = 16;
   EXPECT_FALSE(pairs(square(3))) << "one epilogue for both chroma";
   format = unit::yuy2(3840, 2160);
@@ -145,6 +147,27 @@ TEST(TensorMapping, PairsOfPackedComponents) {
   }
   for (const int width : {3839, 3836, 8, 72})
     EXPECT_FALSE(packed_columns_serve(unit::yuy2(width, 48).planes[0])) << width;
+}
+
+TEST(TensorMapping, QuadsOfPackedComponents) {
+  FrameFormat format = unit::yuy2(3840, 2160);
+  const auto quads = [&format](const Mask& mask) {
+    return tensor_mapping_serves(TensorMapping::kQuads, format, mask, 2, {kShared, false});
+  };
+  EXPECT_TRUE(quads(square(9)));
+  EXPECT_FALSE(quads(square(11)));
+  Mask off = square(5);
+  for (const int anchor : {0, 4}) {
+    off.anchor_x = anchor;
+    EXPECT_TRUE(quads(off)) << "four samples to a side";
+  }
+  off = square(9);
+  off.anchor_x = 5;
+  EXPECT_FALSE(quads(off));
+  format.planes[0].components[2].black = 16;
+  EXPECT_FALSE(quads(square(9))) << "one epilogue for both chroma";
+  format = unit::yuy2(3836, 2160);
+  EXPECT_FALSE(quads(square(9))) << "part of a column";
 }
 
 TEST(TensorMapping, Products) {
