@@ -23,17 +23,23 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   if (band_threads(work.width) > kBandMostThreads) return std::nullopt;
   const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, work.packed);
   if (layout.pitch == 0) return std::nullopt;
+  if (band_step_bytes(work.height, work.packed) + kReserved > work.shared_bytes)
+    return std::nullopt;
   BoxTile tile;
   tile.form = BoxForm::kBands;
-  tile.width = work.width;
-  tile.height = divide_up(work.height, kBlocks * std::max(1, work.processors));
-  int batches = 1;
-  do {
-    tile.rows = divide_up(tile.height, batches++);
-    if (band_bytes(layout.pitch, work.packed, tile.rows, tile.height) + kReserved <=
-        work.shared_bytes)
-      return tile;
-  } while (tile.rows > 1);
+  tile.width = std::min(work.height, kBlocks * std::max(1, work.processors));
+  tile.height = divide_up(work.height, tile.width);
+  // A processor has little more than what a block may have.
+  for (const int blocks : {kBlocks, 1}) {
+    int batches = 1;
+    do {
+      tile.rows = divide_up(tile.height, batches++);
+      if (band_bytes(layout.pitch, work.packed, tile.rows, tile.height, work.mask_width - 1) +
+              kReserved <=
+          work.shared_bytes / static_cast<std::size_t>(blocks))
+        return tile;
+    } while (tile.rows > 1);
+  }
   return std::nullopt;
 }
 

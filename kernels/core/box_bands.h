@@ -14,11 +14,20 @@
 
 namespace convolve {
 
-/// Rows that are added up for all bands before any of them begins.
-inline constexpr int kBandChunk = 16;
-/// Rows above the last of a band's first window from which on that is done: below, it adds them up
-/// itself.
-inline constexpr int kBandFewRows = 48;
+/// Before any band begins, column sums are made for all of them: in layers of rows, from the
+/// layer's first row down to each step of so many rows.
+inline constexpr int kBandStep = 8;
+/// Warps that sum a block of a layer, and most steps of each. Packed sums are exact modulo 2^32,
+/// others have to fit 16 bits.
+inline constexpr int kBandStepWarps = 4;
+CONVOLVE_HD constexpr int band_warp_steps(bool packed) {
+  return packed ? 9 : 8;
+}
+/// Columns of such a block.
+inline constexpr int kBandStepColumns = 256;
+/// Rows above the last of a band's first window from which on that is done: up to so many, it adds
+/// them up itself.
+inline constexpr int kBandFewRows = 15;
 /// Columns of a thread that makes column sums.
 inline constexpr int kBandWord = 8;
 /// Outputs of a thread, and of a warp.
@@ -54,12 +63,18 @@ CONVOLVE_HD constexpr BandLayout band_layout(int width, int mask_width, int anch
   return layout;
 }
 
+/// The first row of band number `band` of `bands`.
+CONVOLVE_HD constexpr int band_top(int height, int band, int bands) {
+  return static_cast<int>(static_cast<long long>(height) * band / bands);
+}
+
 /// Bytes of a block that holds `rows` rows of column sums, and knows for `height` of them which
-/// rows of the picture enter and leave.
-CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, bool packed, int rows, int height) {
+/// rows of the picture enter and leave, and for each of `ghosts` whose sum it repeats.
+CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, bool packed, int rows, int height,
+                                             int ghosts) {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(band_planes(packed) * pitch) *
              4 +
-         static_cast<std::size_t>(height) * 16;
+         static_cast<std::size_t>(height) * 16 + static_cast<std::size_t>(ghosts) * 4;
 }
 
 /// Threads of a block.
@@ -67,18 +82,32 @@ CONVOLVE_HD constexpr int band_threads(int width) {
   return round_up(divide_up(width, kBandWord), 32);
 }
 
-/// True if chunks are added up before, and the bytes from one's sums to the next one's.
-CONVOLVE_HD constexpr bool band_chunks(int mask_height) {
+/// True if steps are summed before, how many whole ones a picture has, how many of them a layer,
+/// and the bytes from one's sums to the next one's.
+CONVOLVE_HD constexpr bool band_steps_serve(int mask_height) {
   return mask_height > kBandFewRows;
 }
-CONVOLVE_HD constexpr std::size_t band_chunk_pitch(int width) {
+CONVOLVE_HD constexpr int band_steps(int height) {
+  return height / kBandStep;
+}
+CONVOLVE_HD constexpr int band_layer_steps(int height, bool packed) {
+  const int steps = band_steps(height) > 0 ? band_steps(height) : 1;
+  return divide_up(steps, divide_up(steps, kBandStepWarps * band_warp_steps(packed)));
+}
+/// Bytes of a block that sums a layer.
+CONVOLVE_HD constexpr std::size_t band_step_bytes(int height, bool packed) {
+  return static_cast<std::size_t>(divide_up(band_layer_steps(height, packed), kBandStepWarps)) *
+         (kBandStepWarps * kBandStep * kBandStepColumns);
+}
+CONVOLVE_HD constexpr std::size_t band_step_pitch(int width) {
   return static_cast<std::size_t>(band_threads(width)) * kBandWord * 2;
 }
 
 /// True for planes of one component of 8 bits.
 bool box_bands_serve(const PlaneFormat& plane);
 
-/// The cut; nothing if the picture is too wide for a block, or a row of sums for its memory.
+/// The cut, whose width is how many bands there are; nothing if the picture is too wide for a
+/// block, or a row of sums for its memory.
 std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x);
 
 }  // namespace convolve

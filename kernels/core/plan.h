@@ -70,6 +70,8 @@ struct Options {
   /// Of kernel separable, on CUDA: whether it takes a coarse grid; nothing = chosen. Tests and
   /// benchmarks ask.
   std::optional<bool> coarse;
+  /// Of kernel box, on CUDA: whether it goes in bands; nothing = chosen. Tests and benchmarks ask.
+  std::optional<bool> bands;
 };
 
 /// What the planner needs to know of a device.

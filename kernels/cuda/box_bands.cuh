@@ -58,18 +58,14 @@ struct EightSums {
     for (int i = 0; i < kWords; ++i)
       word[i] += times * part(codes, i);
   }
-  /// Adds one row's and takes away another's.
-  __device__ __forceinline__ void exchange(uint2 enter, uint2 leave) {
+  /// Adds those of a step, packed, so many times.
+  __device__ __forceinline__ void add(uint4 step, unsigned times) {
+    const unsigned pair[4] = {step.x, step.y, step.z, step.w};
 #pragma unroll
     for (int i = 0; i < kWords; ++i)
-      word[i] += part(enter, i) - part(leave, i);
-  }
-  /// Adds those of a chunk, packed.
-  __device__ __forceinline__ void add(uint4 chunk) {
-    const unsigned pair[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
-#pragma unroll
-    for (int i = 0; i < kWords; ++i)
-      word[i] += kPacked ? pair[i] : i % 2 == 0 ? pair[i / 2] & 0xFFFFu : pair[i / 2] >> 16;
+      word[i] += times * (kPacked      ? pair[i]
+                          : i % 2 == 0 ? pair[i / 2] & 0xFFFFu
+                                       : pair[i / 2] >> 16);
   }
 
  private:
@@ -87,7 +83,105 @@ __device__ __forceinline__ bool has_signal(std::int64_t offset) {
   return static_cast<int>(offset >> 32) != kHigh;
 }
 
-/// Reads a thread's eight columns of the picture's rows.
+/// What is above the last row of a band's first window, as sums of steps and rows.
+struct BandStart {
+  static constexpr int kMost = 64;
+  struct Part {
+    int row;    ///< Of the picture, or of the steps' sums.
+    int times;  ///< Taken away, if below 0.
+  };
+  int rows, steps;
+  int black;    ///< Rows without signal.
+  bool serves;  ///< False if there are more parts than have room.
+  Part row[kMost], step[kMost];
+};
+
+/// Finds the parts of a start; one thread does so.
+template <bool kPacked>
+class StartFinder {
+ public:
+  __device__ StartFinder(const LaunchArguments& a, BandStart& start)
+      : a_(a), start_(start), layer_(band_layer_steps(a.group.height, kPacked)) {}
+
+  __device__ void find(int top, bool with_steps) {
+    rows_ = steps_ = 0;
+    int black = 0;
+    visit_rows(a_.group.border, top, top + a_.mask.height - 1, a_.group.height,
+               [&](int first, int last, int times) {
+                 if (first == kNoSignal) {
+                   black += times;
+                 } else if (times > 1) {
+                   add_row(first, times);
+                 } else if (const Steps whole = steps_in(first, last);
+                            with_steps && whole.begin < whole.end) {
+                   add_rows(first, whole.begin * kBandStep);
+                   add_steps(whole);
+                   add_rows(whole.end * kBandStep, last);
+                 } else {
+                   add_rows(first, last);
+                 }
+               });
+    start_.black = black;
+    start_.rows = rows_;
+    start_.steps = steps_;
+    start_.serves = rows_ <= BandStart::kMost && steps_ <= BandStart::kMost;
+  }
+
+ private:
+  struct Steps {
+    int begin, end;
+  };
+  /// Those that lie between the rows, or nearly.
+  __device__ Steps steps_in(int first, int last) const {
+    return {(first + kBandStep / 2) / kBandStep,
+            min((last + kBandStep / 2) / kBandStep, band_steps(a_.group.height))};
+  }
+
+  __device__ void add_row(int row, int times) {
+    if (rows_ < BandStart::kMost) start_.row[rows_] = {row, times};
+    ++rows_;
+  }
+  /// From one row to another, forwards or, taken away, back.
+  __device__ void add_rows(int from, int to) {
+    const int count = abs(to - from);
+    if (rows_ + count > BandStart::kMost) rows_ += count;
+#pragma unroll 1
+    for (int i = 0; i < count && rows_ < BandStart::kMost; ++i)
+      add_row(min(from, to) + i, from < to ? 1 : -1);
+  }
+  /// What is in the memory of the sums above step `end`, from the first row of its layer on.
+  __device__ void add_step(int end, int times) {
+    if (steps_ < BandStart::kMost) start_.step[steps_] = {end - 1, times};
+    ++steps_;
+  }
+  __device__ void add_steps(Steps whole) {
+    // The first layer that the steps reach into has sums from before them.
+    int next = whole.begin / layer_ * layer_;
+    if (next < whole.begin) add_step(whole.begin, -1);
+#pragma unroll 1
+    for (next += layer_; next < whole.end; next += layer_)
+      add_step(next, 1);
+    add_step(whole.end, 1);
+  }
+
+  const LaunchArguments& a_;
+  BandStart& start_;
+  int layer_;
+  int rows_ = 0, steps_ = 0;
+};
+
+/// True if the eight columns of every thread can be loaded as one.
+CONVOLVE_HD inline bool whole_columns(const GroupArguments& group) {
+  const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
+  return (first | static_cast<std::uintptr_t>(group.src_pitch) |
+          static_cast<std::uintptr_t>(group.width)) %
+             kBandWord ==
+         0;
+}
+
+/// Reads a thread's eight columns of the picture's rows; kWhole if all threads can load theirs as
+/// one.
+template <bool kWhole>
 class EightColumns {
  public:
   __device__ EightColumns(const GroupArguments& group, int x)
@@ -97,14 +191,23 @@ class EightColumns {
              count_ == kBandWord;
   }
 
-  /// They can be loaded as one.
-  __device__ bool whole() const { return whole_; }
-
-  /// Of the row `offset` bytes after the first; kWhole if they are.
-  template <bool kWhole>
-  __device__ __forceinline__ uint2 read(std::int64_t offset) const {
+  /// Of the row `offset` bytes after the first, or `other` if it has no signal.
+  __device__ __forceinline__ uint2 read(std::int64_t offset, uint2 other) const {
+    const bool signal = has_signal(offset);
+    if constexpr (kWhole) {
+      asm volatile(
+          "{\n\t"
+          ".reg .pred signal;\n\t"
+          "setp.ne.s32 signal, %3, 0;\n\t"
+          "@signal ld.global.nc.v2.u32 {%0, %1}, [%2];\n\t"
+          "}"
+          : "+r"(other.x), "+r"(other.y)
+          : "l"(from_ + offset), "r"(static_cast<int>(signal)));
+      return other;
+    }
+    if (!signal) return other;
     const std::uint8_t* const from = from_ + offset;
-    if constexpr (kWhole) return __ldg(reinterpret_cast<const uint2*>(from));
+    if (whole_) return __ldg(reinterpret_cast<const uint2*>(from));
     unsigned word[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < kBandWord; ++i)
@@ -118,34 +221,20 @@ class EightColumns {
   bool whole_;
 };
 
-/// The sums of a chunk's rows, for all bands.
-template <bool kWhole>
-__device__ __forceinline__ uint4 sum_chunk(const EightColumns& columns, std::int64_t first,
-                                           std::int64_t pitch) {
-  EightSums<true> sums;
-  uint2 row[kBandChunk];
-#pragma unroll
-  for (int i = 0; i < kBandChunk; ++i)
-    row[i] = columns.read<kWhole>(first + i * pitch);
-#pragma unroll
-  for (int i = 0; i < kBandChunk; ++i)
-    sums.add(row[i]);
-  return make_uint4(sums.word[0], sums.word[1], sums.word[2], sums.word[3]);
-}
-
-/// Column sums of a block's band, of a thread's columns; kWhole if those are whole().
-template <bool kPacked, int kPitch>
+/// Column sums of a block's band, of a thread's columns.
+template <bool kPacked, int kPitch, bool kWhole>
 class BandColumns {
  public:
   using Sums = EightSums<kPacked>;
+  /// Rows of which a thread asks for what enters and leaves at once.
+  static constexpr int kAhead = kPacked ? 9 : 5;
 
-  __device__ BandColumns(const LaunchArguments& a, int lead, int x, int y0, Sums& sums)
+  __device__ BandColumns(const LaunchArguments& a, int lead, int x)
       : a_(a),
         columns_(a.group, x),
         x_(x),
-        top_(y0 - a.mask.anchor_y),
-        black_(0x01010101u * static_cast<unsigned>(a.group.channel[0].black)),
-        sums_(sums) {
+        mine_(x < a.group.width),
+        black_(0x01010101u * static_cast<unsigned>(a.group.channel[0].black)) {
     constexpr int kPlanes = band_planes(kPacked);
 #pragma unroll
     for (int i = 0; i < Sums::kWords; ++i) {
@@ -154,108 +243,115 @@ class BandColumns {
     }
   }
 
-  __device__ bool whole() const {
-    return columns_.whole();
-  }
-
-  /// Asks for the first rows that enter and leave. `offsets`: where they lie.
-  template <bool kWhole>
+  /// Asks for rows that enter and leave. `offsets`: where they lie.
   __device__ __forceinline__ void begin(const longlong2* offsets, int count) {
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i)
-      load<kWhole>(i, offsets[min(i, count - 1)]);
+    for (int i = 0; i < kAhead; ++i) {
+      longlong2 offset = offsets[min(i, count - 1)];
+      if (!mine_ || i >= count) offset = make_longlong2(kNoOffset, kNoOffset);
+      enter_[i] = columns_.read(offset.x, black());
+      leave_[i] = columns_.read(offset.y, black());
+    }
   }
 
-  /// Adds up what is above the last row of the first window; with chunks, all but those.
-  template <bool kWhole>
-  __device__ __forceinline__ void add_rows(bool chunks) {
-    visit_rows(a_.group.border, top_, top_ + a_.mask.height - 1, a_.group.height,
-               [&](int first, int last, int times) {
-                 if (first == kNoSignal || times > 1) {
-                   const uint2 row = first == kNoSignal
-                                         ? black()
-                                         : columns_.read<kWhole>(first * a_.group.src_pitch);
-                   sums_.add(row, static_cast<unsigned>(times));
-                   return;
-                 }
-                 const Chunks whole = chunks_in(first, last);
-                 const bool between = chunks && whole.begin < whole.end;
-      // From the first row to the chunks and on from there, forwards or, taken away, back.
-#pragma unroll 1
-                 for (int part = 0; part < (between ? 2 : 1); ++part) {
-                   const int from = part > 0 ? whole.end * kBandChunk : first;
-                   const int to = part == 0 && between ? whole.begin * kBandChunk : last;
-                   const unsigned times_each = from <= to ? 1 : -1u;
-#pragma unroll kWhole ? 4 : 1
-                   for (int row = min(from, to); row < max(from, to); ++row)
-                     sums_.add(columns_.read<kWhole>(row * a_.group.src_pitch), times_each);
-                 }
-               });
+  __device__ __forceinline__ bool mine() const {
+    return mine_;
   }
-  __device__ __forceinline__ void add_chunks() {
-    visit_rows(a_.group.border, top_, top_ + a_.mask.height - 1, a_.group.height,
-               [&](int first, int last, int times) {
-                 if (first == kNoSignal || times > 1) return;
-                 const Chunks whole = chunks_in(first, last);
-                 const auto* const from =
-                     static_cast<const std::uint8_t*>(a_.intermediate) + x_ * sizeof(std::uint16_t);
-#pragma unroll 4
-                 for (int c = whole.begin; c < whole.end; ++c)
-                   sums_.add(*reinterpret_cast<const uint4*>(from + c * a_.intermediate_pitch));
-               });
+
+  /// Adds up a start's rows.
+  __device__ __forceinline__ void add_rows(const BandStart& start) {
+    sums_.add(black(), static_cast<unsigned>(start.black));
+#pragma unroll 1
+    for (int i = 0; i < start.rows; i += kAtOnce) {
+      uint2 row[kAtOnce];
+      int times[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const bool there = i + k < start.rows;
+        const BandStart::Part part = start.row[there ? i + k : 0];
+        times[k] = there ? part.times : 0;
+        row[k] = columns_.read(part.row * a_.group.src_pitch, black());
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k)
+        sums_.add(row[k], static_cast<unsigned>(times[k]));
+    }
+  }
+  /// The same without steps, row by row.
+  __device__ __forceinline__ void add_each_row(int top) {
+#pragma unroll 1
+    for (int i = 0; i < a_.mask.height - 1; ++i) {
+      const int row = border_index(a_.group.border, top + i, a_.group.height);
+      sums_.add(columns_.read(row == kNoSignal ? kNoOffset : row * a_.group.src_pitch, black()));
+    }
+  }
+  /// Adds up its steps.
+  __device__ __forceinline__ void add_steps(const BandStart& start) {
+    const auto* const from =
+        static_cast<const std::uint8_t*>(a_.intermediate) + x_ * sizeof(std::uint16_t);
+#pragma unroll 1
+    for (int i = 0; i < start.steps; i += kAtOnce) {
+      uint4 sum[kAtOnce];
+      int times[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const bool there = i + k < start.steps;
+        const BandStart::Part part = start.step[there ? i + k : 0];
+        times[k] = there ? part.times : 0;
+        sum[k] = *reinterpret_cast<const uint4*>(from + part.row * a_.intermediate_pitch);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k)
+        sums_.add(sum[k], static_cast<unsigned>(times[k]));
+    }
+  }
+
+  /// Goes on from `sums`, of the row from which `leaves` is yet to be taken away.
+  __device__ __forceinline__ void resume(const unsigned* sums, std::int64_t leaves) {
+#pragma unroll
+    for (int w = 0; w < Sums::kWords; ++w)
+      sums_.word[w] = sums[to_[w]];
+    sums_.add(columns_.read(leaves, black()), -1u);
   }
 
   /// The next `count` rows of sums, of which the first have been asked for.
-  template <bool kWhole>
   __device__ __forceinline__ void walk(const longlong2* offsets, int count, unsigned* sums) {
     constexpr int kWords = band_planes(kPacked) * kPitch;
-    uint2 left = make_uint2(0, 0);  // The row that is yet to be taken away.
 #pragma unroll 1
-    for (int r = 0; r < count; r += kAhead, offsets += kAhead, sums += kAhead * kWords) {
-      const bool more = r + kAhead < count;
+    for (;;) {
 #pragma unroll
       for (int i = 0; i < kAhead; ++i) {
-        if (r + i >= count) break;
-        sums_.exchange(enter_[i], left);
+        if (i >= count) break;
+        sums_.add(enter_[i]);
+        if (!mine_) continue;
 #pragma unroll
         for (int w = 0; w < Sums::kWords; ++w)
           sums[i * kWords + to_[w]] = sums_.word[w];
-        left = leave_[i];
-        if (more) load<kWhole>(i, offsets[min(kAhead + i, count - 1 - r)]);
+        sums_.add(leave_[i], -1u);
       }
+      count -= kAhead;
+      if (count <= 0) return;
+      offsets += kAhead;
+      sums += kAhead * kWords;
+      begin(offsets, count);
     }
-    sums_.add(left, -1u);
   }
 
  private:
-  /// Rows of which a thread has asked for what enters and leaves.
-  static constexpr int kAhead = kPacked ? 6 : 4;
+  /// Parts of a start that are loaded at once.
+  static constexpr int kAtOnce = 4;
 
   __device__ uint2 black() const {
     return make_uint2(black_, black_);
   }
 
-  struct Chunks {
-    int begin, end;
-  };
-  /// Those that lie between the rows, or nearly.
-  __device__ Chunks chunks_in(int first, int last) const {
-    return {(first + kBandChunk / 2) / kBandChunk,
-            min((last + kBandChunk / 2) / kBandChunk, a_.group.height / kBandChunk)};
-  }
-
-  template <bool kWhole>
-  __device__ __forceinline__ void load(int i, longlong2 offset) {
-    enter_[i] = has_signal(offset.x) ? columns_.read<kWhole>(offset.x) : black();
-    leave_[i] = has_signal(offset.y) ? columns_.read<kWhole>(offset.y) : black();
-  }
-
   const LaunchArguments& a_;
-  EightColumns columns_;
-  int x_, top_;
+  EightColumns<kWhole> columns_;
+  int x_;
+  bool mine_;             ///< They lie in the picture.
   int to_[Sums::kWords];  ///< Where the sums go in their row.
   unsigned black_;
-  Sums& sums_;
+  Sums sums_;
   uint2 enter_[kAhead], leave_[kAhead];
 };
 

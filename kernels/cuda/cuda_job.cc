@@ -79,7 +79,7 @@ class CudaJob final : public Job {
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
-  Status reserve_chunks();
+  Status reserve_steps();
   Status choose_box_tiles();
   Status place_shift();
   Status load_kernels();
@@ -154,7 +154,7 @@ Status CudaJob::prepare() {
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
-  if (status.ok()) status = reserve_chunks();
+  if (status.ok()) status = reserve_steps();
   return status.ok() ? load_kernels() : status;
 }
 
@@ -288,15 +288,15 @@ Status CudaJob::reserve_planes() {
 }
 
 /// What box adds up for all bands before any of them begins; planes take turns.
-Status CudaJob::reserve_chunks() {
+Status CudaJob::reserve_steps() {
   if (plan_.kernel != KernelKind::kBox) return {};
-  const BandMemory chunks = band_memory(format_, mask_, weighting(), box_tiles_);
-  if (chunks.rows == 0) return {};
-  Result<DeviceMemory> memory = DeviceMemory::make(chunks.pitch * chunks.rows, core_->stream());
+  const BandMemory steps = band_memory(format_, mask_, weighting(), box_tiles_);
+  if (steps.rows == 0) return {};
+  Result<DeviceMemory> memory = DeviceMemory::make(steps.pitch * steps.rows, core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
   arguments_.intermediate = intermediate_.data();
-  arguments_.intermediate_pitch = static_cast<std::int64_t>(chunks.pitch);
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(steps.pitch);
   return {};
 }
 

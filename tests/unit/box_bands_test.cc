@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/formats.h"
 
 namespace convolve {
@@ -53,6 +55,18 @@ TEST(BoxBands, PlanesLieInDifferentBanks) {
     }
 }
 
+// Sums of a layer are exact: packed ones modulo 2^32, others in 16 bits.
+TEST(BoxBands, LayersHoldAllSteps) {
+  for (const bool packed : {false, true})
+    for (const int height : {1, 7, 8, 255, 256, 257, 271, 272, 480, 1080, 2160, 32768}) {
+      const int layer = band_layer_steps(height, packed);
+      EXPECT_GE(layer, 1);
+      EXPECT_LE(layer, kBandStepWarps * band_warp_steps(packed));
+      EXPECT_LE(packed ? 0 : layer * kBandStep * 255, 65535);
+    }
+  EXPECT_EQ(band_layer_steps(2160, true), 34) << "8 layers of 15 blocks: no more than processors";
+}
+
 TEST(BoxBands, CutsFitTheDevice) {
   BoxWork work;
   work.processors = 132;
@@ -68,19 +82,32 @@ TEST(BoxBands, CutsFitTheDevice) {
           const std::optional<BoxTile> tile = choose_box_bands(work, side / 2);
           ASSERT_TRUE(tile) << width << "x" << height << " " << side;
           EXPECT_EQ(tile->form, BoxForm::kBands);
-          EXPECT_EQ(tile->width, width);
+          EXPECT_LE(tile->width, 2 * work.processors);
           EXPECT_GE(tile->rows, 1);
           EXPECT_LE(tile->rows, tile->height);
           const BandLayout layout = band_layout(width, side, side / 2, packed);
-          EXPECT_LE(band_bytes(layout.pitch, packed, tile->rows, tile->height), work.shared_bytes);
+          EXPECT_LE(band_bytes(layout.pitch, packed, tile->rows, tile->height, side - 1),
+                    work.shared_bytes);
+          EXPECT_LE(band_step_bytes(height, packed), work.shared_bytes);
           EXPECT_LE(band_threads(width), kBandMostThreads);
-          EXPECT_LE((height + tile->height - 1) / tile->height, 2 * work.processors);
+          for (const int rows : {height, (height + 1) / 2}) {
+            const int bands = std::min(tile->width, rows);
+            EXPECT_EQ(band_top(rows, bands, bands), rows);
+            for (int b = 0; b < bands; ++b) {
+              const int count = band_top(rows, b + 1, bands) - band_top(rows, b, bands);
+              EXPECT_GE(count, 1);
+              EXPECT_LE(count, tile->height);
+            }
+          }
         }
   work.width = 8 * kBandMostThreads + 1;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a block";
   work.width = 3840;
   work.mask_width = 8000;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a row";
+  work.mask_width = 63;
+  work.shared_bytes = 48 * 1024;
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a layer";
 }
 
 }  // namespace

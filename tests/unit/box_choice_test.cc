@@ -45,15 +45,16 @@ TEST(BoxChoice, BandsBeforeStripsBeforeRuns) {
   EXPECT_EQ(form_of(grey(3840, 2160, 16), 71, true, 90), BoxForm::kRuns) << "two bytes a sample";
 }
 
-TEST(BoxChoice, BandsShareOneRowForEachChunk) {
+TEST(BoxChoice, BandsShareOneRowForEachStep) {
   const FrameFormat format = grey(3840, 2160);
   BoxTile tiles[kMaxGroups] = {};
   EXPECT_EQ(band_memory(format, square(71), false, tiles).rows, 0u) << "runs need none";
   tiles[0].form = BoxForm::kBands;
   const BandMemory memory = band_memory(format, square(71), false, tiles);
-  EXPECT_EQ(memory.rows, 2160u / kBandChunk);
-  EXPECT_EQ(memory.pitch, band_chunk_pitch(3840));
-  EXPECT_EQ(band_memory(format, square(3), false, tiles).rows, 0u) << "no whole chunk in a window";
+  EXPECT_EQ(memory.rows, 2160u / kBandStep);
+  EXPECT_EQ(memory.pitch, band_step_pitch(3840));
+  EXPECT_EQ(band_memory(format, square(3), false, tiles).rows, 0u)
+      << "they add up so few rows themselves";
 }
 
 }  // namespace

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sums that the bands of kernel `box` begin with, whatever the mask's height: of every column, from
+// the first row of a layer down to each eighth one. Of any rows between two steps there is then
+// the difference of two of them, and what whole layers between them have.
+//
+// A block has 256 columns of a layer, each of its warps a share of the rows. It is small but for
+// the memory that its rows come to all at once, so that it finds room beside the bands of the frame
+// before, and those of its own frame find room beside it.
+#pragma once
+
+#include "kernels/cuda/box_bands.cuh"
+#include "kernels/cuda/stages.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kStepThreads = 32 * kBandStepWarps;
+/// Stages that rows come in, a step each.
+constexpr int kStepStages = band_warp_steps(true);
+/// What a thread copies at once.
+constexpr int kStepPart = 16;
+
+/// Copies 16 bytes, of which the first `bytes` are there and the others become 0, to shared memory.
+__device__ __forceinline__ void copy_columns(std::uint8_t* to, const std::uint8_t* from, int bytes,
+                                             bool aligned) {
+#if __CUDA_ARCH__ >= 800
+  if (aligned && (bytes == 0 || bytes == kStepPart)) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                 :
+                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes)
+                 : "memory");
+    return;
+  }
+#endif
+#pragma unroll 1
+  for (int b = 0; b < kStepPart; ++b)
+    to[b] = b < bytes ? __ldg(from + b) : std::uint8_t{0};
+}
+
+/// A warp's rows of a block.
+class StepRows {
+ public:
+  __device__ StepRows(const LaunchArguments& a, std::uint8_t* memory)
+      : steps_in_all_(band_steps(a.group.height)),
+        pitch_(a.group.src_pitch),
+        lane_(static_cast<int>(threadIdx.x % 32)),
+        x0_(static_cast<int>(blockIdx.x) * kBandStepColumns),
+        width_(min(kBandStepColumns, a.group.width - x0_)) {
+    const int layer = band_layer_steps(a.group.height, a.packed);
+    const int each = divide_up(layer, kBandStepWarps), warp = static_cast<int>(threadIdx.x / 32);
+    first_ = static_cast<int>(blockIdx.y) * layer + warp * each;
+    count_ = max(0, min(min(each, layer - warp * each), steps_in_all_ - first_));
+    pixels_ = a.group.src + a.group.channel[0].offset + first_ * kBandStep * pitch_ + x0_;
+    aligned_ = (reinterpret_cast<std::uintptr_t>(pixels_) | static_cast<std::uintptr_t>(pitch_)) %
+                   kStepPart ==
+               0;
+    rows_ = memory + warp * each * kStepBytes;
+  }
+
+  __device__ __forceinline__ int first() const { return first_; }
+  __device__ __forceinline__ int count() const { return count_; }
+
+  __device__ __forceinline__ void fetch() const {
+    if (!aligned_ || width_ % kStepPart != 0) return;
+    for (int row = lane_; row < count_ * kBandStep; row += 32)
+      fetch_ahead(pixels_ + row * pitch_, width_);
+  }
+  /// Has all of them copied.
+  __device__ __forceinline__ void load() const {
+    constexpr int kParts = kBandStepColumns / kStepPart, kRowsAtOnce = 32 / kParts;
+    const int x = lane_ % kParts * kStepPart;
+    const int bytes = max(0, min(kStepPart, width_ - x));
+    const std::uint8_t* from = pixels_ + (bytes > 0 ? x : 0) + lane_ / kParts * pitch_;
+    std::uint8_t* to = rows_ + lane_ * kStepPart;
+#pragma unroll 1
+    for (int step = 0; step < kStepStages; ++step) {
+      if (step < count_) {
+#pragma unroll
+        for (int i = 0; i < kBandStep; i += kRowsAtOnce) {
+          copy_columns(to, from, bytes, aligned_);
+          to += kRowsAtOnce * kBandStepColumns;
+          from += kRowsAtOnce * pitch_;
+        }
+      }
+      end_stage();
+    }
+  }
+  /// Adds step number `step`, of which nothing is read again, and leaves what there is then in the
+  /// memory of its rows.
+  __device__ __forceinline__ void add(int step, EightSums<true>& sums) const {
+    end_stage();  // Of nothing: so all but as many stages have come as there were at first.
+    wait_for_stages<kStepStages>();
+    __syncwarp();
+    std::uint8_t* const rows = rows_ + step * kStepBytes;
+    uint2 row[kBandStep];
+#pragma unroll
+    for (int i = 0; i < kBandStep; ++i)
+      row[i] = *reinterpret_cast<const uint2*>(rows + i * kBandStepColumns + lane_ * kBandWord);
+#pragma unroll
+    for (int i = 0; i < kBandStep; ++i)
+      sums.add(row[i]);
+    __syncwarp();
+    reinterpret_cast<uint4*>(rows)[lane_] =
+        make_uint4(sums.word[0], sums.word[1], sums.word[2], sums.word[3]);
+  }
+  __device__ __forceinline__ uint4 left(int step) const {
+    return reinterpret_cast<const uint4*>(rows_ + step * kStepBytes)[lane_];
+  }
+  /// The bytes of a row of sums where this thread's lie.
+  __device__ __forceinline__ int place() const {
+    return (x0_ + lane_ * kBandWord) * static_cast<int>(sizeof(std::uint16_t));
+  }
+
+ private:
+  static constexpr int kStepBytes = kBandStep * kBandStepColumns;
+
+  int steps_in_all_;
+  std::int64_t pitch_;
+  int lane_, x0_, width_;
+  int first_, count_;
+  const std::uint8_t* pixels_;
+  bool aligned_;
+  std::uint8_t* rows_;
+};
+
+__global__ void __launch_bounds__(kStepThreads, 16)
+    box_step_kernel(const __grid_constant__ LaunchArguments a) {
+  __shared__ uint4 totals[kStepThreads];
+  const StepRows rows(a, shared_cells<std::uint8_t>());
+  rows.fetch();
+  await_previous_launch();
+  admit_next_launch();
+  rows.load();
+  EightSums<true> sums;
+#pragma unroll 1
+  for (int step = 0; step < rows.count(); ++step)
+    rows.add(step, sums);
+  totals[threadIdx.x] = make_uint4(sums.word[0], sums.word[1], sums.word[2], sums.word[3]);
+  __syncthreads();
+  // What the warps above have.
+  uint4 above = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+  for (int t = static_cast<int>(threadIdx.x % 32); t < static_cast<int>(threadIdx.x); t += 32) {
+    above.x += totals[t].x;
+    above.y += totals[t].y;
+    above.z += totals[t].z;
+    above.w += totals[t].w;
+  }
+  std::uint8_t* to = static_cast<std::uint8_t*>(a.intermediate) + rows.place() +
+                     rows.first() * a.intermediate_pitch;
+#pragma unroll 1
+  for (int step = 0; step < rows.count(); ++step, to += a.intermediate_pitch) {
+    const uint4 sum = rows.left(step);
+    *reinterpret_cast<uint4*>(to) =
+        make_uint4(above.x + sum.x, above.y + sum.y, above.z + sum.z, above.w + sum.w);
+  }
+}
+
+}  // namespace
+}  // namespace convolve
