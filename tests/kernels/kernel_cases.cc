@@ -88,12 +88,12 @@ void CaseBuilder::boxes() {
       off.levels = Levels::kLimited;
       off.spare = 5;
     }
-  // Bands: chunks of rows before and between, windows of odd and even ends, rows aslant, and sums
-  // of columns beyond 16 bits.
+  // Bands: steps of rows before and between, several layers of them, windows of odd and even ends,
+  // rows aslant, and sums of columns beyond 16 bits.
   std::vector<const char*> tall = {"box:5,49", "box:18,80", "box:77,300"};
   if (!quick_) tall.insert(tall.end(), {"box:4,64", "box:40,257", "box:7,258", "box:301,120"});
   for (const char* text : tall)
-    for (const Size size : {Size{530, 150}, Size{72, 33}}) {
+    for (const Size size : {Size{530, 150}, Size{72, 33}, Size{19, 600}}) {
       const TestMaskPtr mask = parsed_mask(text);
       add_box(mask, size, kU8).levels = Levels::kLimited;
       add_box(anchored(mask, 0, mask->mask.height - 1), size, kU8).spare = 5;

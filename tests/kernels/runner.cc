@@ -122,25 +122,32 @@ void Runner::run_kernel(const Case& c, const FrameFormat& planned, const Guarded
   options.kernel = kernel;
   options.mapping = way.mapping;
   options.coarse = way.coarse;
+  options.bands = way.bands;
   options.tile_width = tile_width;
   options.scale = c.scale;
   options.bias = c.bias;
   Result<std::unique_ptr<Convolver>> convolver =
       Convolver::create(planned, c.mask->mask, options, device);
   // A way may not serve where the kernel does.
-  if (!convolver.ok() && (way.mapping || way.coarse)) return;
+  if (!convolver.ok() && (way.mapping || way.coarse || way.bands)) return;
   if (!convolver.ok()) return refuse(c, kernel, tile_width, name, convolver.status());
   if (kernel == KernelKind::kTensor && !way.mapping) {
     for (int m = 0; m < kTensorMappingCount; ++m)
       run_kernel(c, planned, source, device, kernel, tile_width,
-                 {static_cast<TensorMapping>(m), std::nullopt},
+                 {static_cast<TensorMapping>(m), std::nullopt, std::nullopt},
                  name + " " + tensor_mapping_name(static_cast<TensorMapping>(m)), scenes);
     return;
   }
   if (kernel == KernelKind::kSeparable && !way.coarse) {
     for (const bool coarse : {false, true})
-      run_kernel(c, planned, source, device, kernel, tile_width, {std::nullopt, coarse},
-                 name + (coarse ? " coarse" : ""), scenes);
+      run_kernel(c, planned, source, device, kernel, tile_width,
+                 {std::nullopt, coarse, std::nullopt}, name + (coarse ? " coarse" : ""), scenes);
+    return;
+  }
+  if (kernel == KernelKind::kBox && !way.bands) {
+    for (const bool bands : {false, true})
+      run_kernel(c, planned, source, device, kernel, tile_width,
+                 {std::nullopt, std::nullopt, bands}, name + (bands ? " bands" : ""), scenes);
     return;
   }
 

@@ -55,6 +55,7 @@ class Runner {
   struct Way {
     std::optional<TensorMapping> mapping;  ///< tensor.
     std::optional<bool> coarse;            ///< separable.
+    std::optional<bool> bands;             ///< box.
   };
   void run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
                   const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,

@@ -369,7 +369,9 @@ CUDA = [
     Fault("cuda-strip-whole-chunk-lost", "kernels/cuda/box_strip.cu",
           "for (int c = 3; c < 2 + whole_; ++c)", "for (int c = 4; c < 2 + whole_; ++c)", cuda=True),
     Fault("cuda-band-ghosts-forgotten", "kernels/cuda/box_bands.cu",
-          "    make_ghosts<kPacked, kPitch>(a, layout.lead, sums, count);\n", "", cuda=True),
+          "    ghosts.make(sums, count);\n", "", cuda=True),
+    Fault("cuda-band-layer-forgotten", "kernels/cuda/box_bands.cuh",
+          "      add_step(next, 1);\n", "      ;\n", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA
