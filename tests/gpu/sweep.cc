@@ -65,6 +65,7 @@ std::vector<FormMask> form_masks() {
           {"box:71,3", "box:71,3", "separable"},
           {"gaussian:0.6", "gaussian:0.6", "tensor", true},
           {"gaussian:2", "gaussian:2", "tensor", true},
+          {"gaussian:3", "gaussian:3", "tensor", true},
           {"gaussian:2", "gaussian:2", "separable", true},
           {"gaussian:12", "gaussian:12", "separable", true}};
 }
@@ -94,7 +95,6 @@ constexpr Form kForms[] = {{"cuda tensor 1 digit", GST_VIDEO_FORMAT_GRAY8},
                            {"cuda tensor 1 digit", GST_VIDEO_FORMAT_I420_10LE},
                            {"cuda tensor 1 digit", GST_VIDEO_FORMAT_P010_10LE},
                            {"cuda tensor 2 digits", GST_VIDEO_FORMAT_YUY2},
-                           {"cuda tensor tile 256x32 1 digit", GST_VIDEO_FORMAT_I420},
                            {"cuda tensor tile 256x32 1 digit", GST_VIDEO_FORMAT_NV12},
                            {"cuda tensor tile 128x32 1 digit", GST_VIDEO_FORMAT_v308},
                            {"cuda tensor tile 256x32 1 digit", GST_VIDEO_FORMAT_I420_10LE},
