@@ -140,7 +140,7 @@ CORE = [
     Fault("tensor-quads-reach-too-far", "kernels/core/tensor_mapping.cc",
           "mask.width - 1 - mask.anchor_x <= window.reach())",
           "mask.width - 2 - mask.anchor_x <= window.reach())"),
-    Fault("cost-of-the-first-processor", "kernels/core/cost.cc",
+    Fault("cost-of-the-first-processor", "kernels/core/cost_tensor.cc",
           "tile > b ? divide_up(tile - b, processors) : 0", "divide_up(tile, processors)"),
     Fault("tensor-large-quads-of-all-components", "kernels/core/tensor_mapping.cc",
           "if (!phases || phases->period > 1) return false;", "if (!phases) return false;"),
