@@ -6,8 +6,8 @@
 namespace convolve {
 namespace {
 
-/// Bytes of a block besides those it asks for.
-constexpr int kReserved = 1024;
+/// Bytes of a block besides those it asks for: some of its own, and a kilobyte of the system's.
+constexpr int kReserved = 3 * 1024;
 /// Blocks of a processor.
 constexpr int kBlocks = 2;
 
@@ -23,8 +23,9 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   if (band_threads(work.width) > kBandMostThreads) return std::nullopt;
   const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, work.packed);
   if (layout.pitch == 0) return std::nullopt;
-  if (band_step_bytes(work.height, work.packed) + kReserved > work.shared_bytes)
-    return std::nullopt;
+  // A field has half the rows, but not always the smaller layers.
+  for (const int rows : {work.height, divide_up(work.height, 2)})
+    if (band_step_bytes(rows, work.packed) + kReserved > work.shared_bytes) return std::nullopt;
   BoxTile tile;
   tile.form = BoxForm::kBands;
   tile.width = std::min(work.height, kBlocks * std::max(1, work.processors));

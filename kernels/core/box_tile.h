@@ -42,7 +42,7 @@ enum class BoxForm : int {
 
 /// Outputs of a block, and how many rows of them are made between two barriers.
 struct BoxTile {
-  int width = 0;
+  int width = 0;  ///< kBands: how many there are.
   int height = 0;
   int rows = 0;  ///< kRuns: 4, 8 or 16.
   BoxForm form = BoxForm::kRuns;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sums that the bands of kernel `box` begin with, whatever the mask's height: of every column, from
-// the first row of a layer down to each eighth one. Of any rows between two steps there is then
-// the difference of two of them, and what whole layers between them have.
+// Sums that the bands of kernel `box` begin with where a mask has many rows, the same for however
+// many: of every column, from the first row of a layer down to each eighth one. Of any rows between
+// two steps there is then the difference of two of them, and what whole layers between them have.
 //
 // A block has 256 columns of a layer, each of its warps a share of the rows. It is small but for
 // the memory that its rows come to all at once, so that it finds room beside the bands of the frame
@@ -123,11 +123,12 @@ class StepRows {
   std::uint8_t* rows_;
 };
 
-__global__ void __launch_bounds__(kStepThreads, 16)
+__global__ void __launch_bounds__(kStepThreads, kProcessorThreads / kStepThreads)
     box_step_kernel(const __grid_constant__ LaunchArguments a) {
   __shared__ uint4 totals[kStepThreads];
   const StepRows rows(a, shared_cells<std::uint8_t>());
   rows.fetch();
+  // In this order: box_band_kernel reads the picture before it waits (overlap.cuh).
   await_previous_launch();
   admit_next_launch();
   rows.load();

@@ -85,7 +85,8 @@ constexpr int band_most_threads(bool packed, int pitch) {
 /// Two of these blocks, of 15 warps in 4K, leave room for one of box_step_kernel where a thread has
 /// 56 registers.
 constexpr int band_blocks(bool packed, int pitch) {
-  return band_most_threads(packed, pitch) < kBandMostThreads ? 2 : 1;
+  const int threads = band_most_threads(packed, pitch);
+  return threads < kBandMostThreads && 2 * threads <= kProcessorThreads ? 2 : 1;
 }
 
 template <bool kPacked, int kPitch, bool kWhole>

@@ -16,6 +16,16 @@
 
 namespace convolve {
 
+/// Threads that a processor of the architecture in hand keeps at most (CUDA Programming Guide,
+/// technical specifications): launch bounds that ask for more do not compile.
+#if __CUDA_ARCH__ == 750
+constexpr int kProcessorThreads = 1024;
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1100
+constexpr int kProcessorThreads = 1536;
+#else
+constexpr int kProcessorThreads = 2048;
+#endif
+
 /// The epilogue in double, out of line: long, rare beside the float one, and inlined several times
 /// over it would push the kernels' loops out of the instruction cache.
 static __device__ __noinline__ int finish_in_double(double sum, const Epilogue& e) {

@@ -128,8 +128,8 @@ void Runner::run_kernel(const Case& c, const FrameFormat& planned, const Guarded
   options.bias = c.bias;
   Result<std::unique_ptr<Convolver>> convolver =
       Convolver::create(planned, c.mask->mask, options, device);
-  // A way may not serve where the kernel does.
-  if (!convolver.ok() && (way.mapping || way.coarse || way.bands)) return;
+  // A way may not serve where the kernel does; to go without bands always does.
+  if (!convolver.ok() && (way.mapping || way.coarse || way.bands.value_or(false))) return;
   if (!convolver.ok()) return refuse(c, kernel, tile_width, name, convolver.status());
   if (kernel == KernelKind::kTensor && !way.mapping) {
     for (int m = 0; m < kTensorMappingCount; ++m)

@@ -108,6 +108,12 @@ TEST(BoxBands, CutsFitTheDevice) {
   work.mask_width = 63;
   work.shared_bytes = 48 * 1024;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a layer";
+  work.shared_bytes = 64 * 1024;
+  work.mask_height = 63;
+  work.packed = true;
+  work.height = 584;
+  EXPECT_LT(band_step_bytes(work.height, true), band_step_bytes(work.height / 2, true));
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a layer of a field";
 }
 
 }  // namespace
