@@ -67,6 +67,32 @@ FrameFormat nv12(int width, int height) {
   return format;
 }
 
+FrameFormat i420(int width, int height) {
+  FrameFormat format = grey(width, height);
+  format.plane_count = 3;
+  format.planes[1] = grey(width / 2, height / 2).planes[0];
+  format.planes[1].components[0].role = Role::kChroma;
+  format.planes[2] = format.planes[1];
+  return format;
+}
+
+FrameFormat p010(int width, int height) {
+  FrameFormat format = nv12(width, height);
+  for (int p = 0; p < format.plane_count; ++p) {
+    PlaneFormat& plane = format.planes[p];
+    plane.sample_bytes = 2;
+    plane.row_bytes *= 2;
+    for (int c = 0; c < plane.component_count; ++c) {
+      Component& component = plane.components[c];
+      component.offset *= 2;
+      component.step *= 2;
+      component.depth = 10;
+      component.shift = 6;
+    }
+  }
+  return format;
+}
+
 FrameFormat yuy2(int width, int height) {
   FrameFormat format;
   format.plane_count = 1;
@@ -108,6 +134,12 @@ DeviceCapabilities cpu() {
   device.name = "CPU";
   device.threads = 4;
   return device;
+}
+
+Result<Plan> plan_of(const FrameFormat& format, const std::string& mask, KernelKind kernel) {
+  Options options;
+  options.kernel = kernel;
+  return make_plan(format, mask_of(mask), options, h100());
 }
 
 }  // namespace convolve::unit

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frame formats and masks that the unit tests share.
+// Frame formats, masks and plans that the unit tests share.
 #pragma once
 
 #include <string>
 
 #include "kernels/core/mask.h"
 #include "kernels/core/plan.h"
+#include "kernels/core/status.h"
 #include "kernels/core/view.h"
 
 namespace convolve::unit {
@@ -18,6 +19,12 @@ FrameFormat rgba(int width, int height, bool filter_alpha = false);
 
 FrameFormat nv12(int width, int height);
 
+/// Of even sides.
+FrameFormat i420(int width, int height);
+
+/// 10 bits on top of two bytes, interleaved chroma.
+FrameFormat p010(int width, int height);
+
 /// Y0 U Y1 V: luma and chroma of different steps in one plane.
 FrameFormat yuy2(int width, int height);
 
@@ -28,5 +35,9 @@ Mask mask_of(const std::string& text, Normalize normalize = Normalize::kAuto,
 /// What the planner is told of an H100 (227 KiB of shared memory a block) and of a CPU.
 DeviceCapabilities h100();
 DeviceCapabilities cpu();
+
+/// What the planner makes of it on an H100.
+Result<Plan> plan_of(const FrameFormat& format, const std::string& mask,
+                     KernelKind kernel = KernelKind::kAuto);
 
 }  // namespace convolve::unit
