@@ -57,6 +57,9 @@ std::optional<TensorGroups> tensor_groups(const FrameFormat& format, const Mask&
   if (!one_launch_serves(groups.kinds)) return std::nullopt;
   const int room = static_cast<int>(shared_bytes) - kGroupBarrierBytes - groups.weight_bytes;
   groups.stages = std::min(kMostGroupStages, room / groups.stage_bytes);
+  // A stage is one producer's: barriers tell two of its phases apart, so a producer can wait for
+  // the end of a tile only if the one before there was its own.
+  groups.stages -= groups.stages % group_producers(groups.kinds);
   if (groups.stages < 2) return std::nullopt;
   groups.bytes = static_cast<std::size_t>(groups.stages * groups.stage_bytes + groups.weight_bytes +
                                           kGroupBarrierBytes);

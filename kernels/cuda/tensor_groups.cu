@@ -28,18 +28,17 @@ constexpr unsigned kPackedKinds = 1u << kPackedKind;
 
 /// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
 /// waits for, as far as there are registers: one component took 12.9 us with four and 14.4 with
-/// three (9x9, 4K, H100). Parting four components takes as long as filtering them, and with one to
-/// bring it packed 4:2:2 took 28.4 us for 22.1 (3x3). Split sums take twice the registers.
+/// three (9x9, 4K, H100). Split sums take twice the registers.
 struct Roles {
   int producers, consumers;
 
   CONVOLVE_HD constexpr int warps() const { return kWarps * (producers + consumers); }
 };
 CONVOLVE_HD constexpr Roles roles(unsigned kinds, bool split) {
-  return split                                      ? Roles{1, 2}
-         : kinds == 0b1                             ? Roles{1, 4}
-         : kinds == 0b1000 || kinds == kPackedKinds ? Roles{2, 2}
-                                                    : Roles{1, 3};
+  return split                         ? Roles{1, 2}
+         : kinds == 0b1                ? Roles{1, 4}
+         : group_producers(kinds) == 2 ? Roles{2, 2}
+                                       : Roles{1, 3};
 }
 
 /// Shared memory of a block: the stages, the weights and

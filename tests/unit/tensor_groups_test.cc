@@ -101,5 +101,14 @@ TEST(TensorGroups, PlanesInOneLaunch) {
   EXPECT_FALSE(tensor_groups(frame_of(1, 4, 2), mask, 1, kShared)) << "no kernel";
 }
 
+// A stage that two producers shared could be filled while it was still read.
+TEST(TensorGroups, StagesAreOneProducersEach) {
+  for (int side = 3; side <= 31; side += 2)
+    for (const int digits : {1, 2})
+      if (const auto groups =
+              tensor_groups(frame_of(1, 4, 1), mask_of(side, side, side / 2), digits, kShared))
+        EXPECT_EQ(groups->stages % group_producers(groups->kinds), 0) << side << ' ' << digits;
+}
+
 }  // namespace
 }  // namespace convolve
