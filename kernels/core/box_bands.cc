@@ -7,9 +7,7 @@ namespace convolve {
 namespace {
 
 /// Bytes of a block besides those it asks for: some of its own, and a kilobyte of the system's.
-constexpr int kReserved = 3 * 1024;
-/// Blocks of a processor.
-constexpr int kBlocks = 2;
+constexpr std::size_t kReserved = 3 * 1024;
 
 }  // namespace
 
@@ -28,20 +26,20 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
     if (band_step_bytes(rows, work.packed) + kReserved > work.shared_bytes) return std::nullopt;
   BoxTile tile;
   tile.form = BoxForm::kBands;
-  tile.width = std::min(work.height, kBlocks * std::max(1, work.processors));
+  tile.width = std::min(work.height, std::max(1, work.processors));
   tile.height = divide_up(work.height, tile.width);
-  // A processor has little more than what a block may have.
-  for (const int blocks : {kBlocks, 1}) {
-    int batches = 1;
-    do {
-      tile.rows = divide_up(tile.height, batches++);
-      if (band_bytes(layout.pitch, work.packed, tile.rows, tile.height, work.mask_width - 1) +
-              kReserved <=
-          work.shared_bytes / static_cast<std::size_t>(blocks))
-        return tile;
-    } while (tile.rows > 1);
+  // A block of the launch before is to find room beside a band, where that is not most of it.
+  const std::size_t steps = band_step_bytes(work.height, work.packed) + kReserved;
+  const std::size_t room = work.shared_bytes - (steps <= work.shared_bytes / 2 ? steps : 0);
+  for (int batches = 1;; ++batches) {
+    tile.rows = divide_up(tile.height, batches);
+    if (tile.rows <= band_rows_at_once(work.packed, layout.pitch) &&
+        band_bytes(layout.pitch, work.packed, tile.rows, tile.height, work.mask_width - 1) +
+                kReserved <=
+            room)
+      return tile;
+    if (tile.rows == 1) return std::nullopt;
   }
-  return std::nullopt;
 }
 
 }  // namespace convolve

@@ -34,6 +34,8 @@ inline constexpr int kBandWord = 8;
 inline constexpr int kBandGroup = 16;
 inline constexpr int kBandPiece = 32 * kBandGroup;
 inline constexpr int kBandMostThreads = 1024;
+/// Blocks of so many have registers for more rows at once.
+inline constexpr int kBandFewThreads = 512;
 
 /// The row of column sums that windows see, ghosts included, in shared memory. Packed, two sums of
 /// 16 bits are a word. What 16 outputs see begins a word for each of as many threads, so word w
@@ -45,6 +47,20 @@ CONVOLVE_HD constexpr int band_planes(bool packed) {
 /// known to the compiler, as addresses of planes are then part of the instructions.
 CONVOLVE_HD constexpr int band_pitch(bool packed, int index) {
   return packed ? (index == 0 ? 132 : index == 1 ? 260 : 516) : (index == 0 ? 306 : 514);
+}
+
+/// Most threads of a block with such rows, and the rows of which each asks for what enters and
+/// leaves at once.
+CONVOLVE_HD constexpr int band_threads_most(bool packed, int pitch) {
+  return pitch <= band_pitch(packed, packed ? 1 : 0) ? kBandFewThreads : kBandMostThreads;
+}
+CONVOLVE_HD constexpr int band_rows_at_once(bool packed, int pitch) {
+  const bool few = band_threads_most(packed, pitch) <= kBandFewThreads;
+  return packed ? (few ? 17 : 9) : (few ? 6 : 5);
+}
+/// Threads that a picture's columns take.
+CONVOLVE_HD constexpr int band_threads(int width) {
+  return round_up(divide_up(width, kBandWord), 32);
 }
 
 struct BandLayout {
@@ -59,7 +75,9 @@ CONVOLVE_HD constexpr BandLayout band_layout(int width, int mask_width, int anch
   const int places = round_up(width, kBandGroup) + layout.first + mask_width + 2;
   const int least = divide_up(places, kBandGroup);
   for (int i = packed ? 2 : 1; i >= 0; --i)
-    if (band_pitch(packed, i) >= least) layout.pitch = band_pitch(packed, i);
+    if (band_pitch(packed, i) >= least &&
+        band_threads_most(packed, band_pitch(packed, i)) >= band_threads(width))
+      layout.pitch = band_pitch(packed, i);
   return layout;
 }
 
@@ -75,11 +93,6 @@ CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, bool packed, int rows, i
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(band_planes(packed) * pitch) *
              4 +
          static_cast<std::size_t>(height) * 16 + static_cast<std::size_t>(ghosts) * 4;
-}
-
-/// Threads of a block.
-CONVOLVE_HD constexpr int band_threads(int width) {
-  return round_up(divide_up(width, kBandWord), 32);
 }
 
 /// True if steps are summed before, how many whole ones a picture has, how many of them a layer,

@@ -78,21 +78,21 @@ class BandGhosts {
   int ghosts_;
 };
 
-/// Most threads of a block with such rows.
-constexpr int band_most_threads(bool packed, int pitch) {
-  return packed && pitch == band_pitch(true, 1) ? 576 : kBandMostThreads;
+/// Registers of a thread: beside a block of 16 warps there is room for one of box_step_kernel, so
+/// that rows come while that works.
+constexpr int band_registers(bool packed, int pitch) {
+  return band_threads_most(packed, pitch) <= kBandFewThreads ? 120 : 64;
 }
-/// Two of these blocks, of 15 warps in 4K, leave room for one of box_step_kernel where a thread has
-/// 56 registers.
-constexpr int band_blocks(bool packed, int pitch) {
-  const int threads = band_most_threads(packed, pitch);
-  return threads < kBandMostThreads && 2 * threads <= kProcessorThreads ? 2 : 1;
-}
+#if CUDART_VERSION >= 12040
+#define CONVOLVE_BAND_BOUNDS(packed, pitch) __maxnreg__(band_registers(packed, pitch))
+#else
+#define CONVOLVE_BAND_BOUNDS(packed, pitch) __launch_bounds__(band_threads_most(packed, pitch))
+#endif
 
 template <bool kPacked, int kPitch, bool kWhole>
-__global__ void __launch_bounds__(band_most_threads(kPacked, kPitch), band_blocks(kPacked, kPitch))
+__global__ void CONVOLVE_BAND_BOUNDS(kPacked, kPitch)
     box_band_kernel(const __grid_constant__ LaunchArguments a) {
-  constexpr int kWords = band_planes(kPacked) * kPitch;
+  constexpr int kWords = kBandRowWords<kPacked, kPitch>;
   using Columns = BandColumns<kPacked, kPitch, kWhole>;
   __shared__ BandStart start;
   admit_next_launch();
@@ -114,34 +114,30 @@ __global__ void __launch_bounds__(band_most_threads(kPacked, kPitch), band_block
   __syncthreads();
   const int x = static_cast<int>(threadIdx.x) * kBandWord, top = y0 - a.mask.anchor_y;
   const bool steps = a.intermediate != nullptr;
-  if (threadIdx.x == blockDim.x - 32) StartFinder<kPacked>(a, start).find(top, steps);
+  if (threadIdx.x == blockDim.x - 32) StartFinder<kPacked>(a, start).find(top, steps, min(rows, a.batch_rows));
   if (!steps) await_previous_launch();
-  {
-    Columns columns(a, layout.lead, x);
-    columns.begin(offsets, min(rows, a.batch_rows));
-    ghosts.find(layout.lead);
-    __syncthreads();
-    if (columns.mine() && start.serves) columns.add_rows(start);
-    if (columns.mine() && !start.serves) columns.add_each_row(top);
-    if (steps) await_previous_launch();
-    if (columns.mine() && start.serves) columns.add_steps(start);
-    columns.walk(offsets, min(rows, a.batch_rows), sums);
-  }
+  Columns columns(a, layout.lead, x);
+  columns.begin(offsets, min(rows, a.batch_rows));
+  ghosts.find(layout.lead);
+  __syncthreads();
+  if (columns.mine() && start.serves) columns.add_rows(start);
+  if (columns.mine() && !start.serves) columns.add_each_row(top);
+  if (steps) await_previous_launch();
+  if (columns.mine() && start.serves) columns.add_steps(start);
 #pragma unroll 1
   for (int r = 0;;) {
     const int count = min(a.batch_rows, rows - r);
+    columns.walk(count, sums);
+    r += count;
+    const int more = min(a.batch_rows, rows - r);
+    if (Columns::kAsksEarly && more > 0) columns.begin(offsets + r, more);
     __syncthreads();
     ghosts.make(sums, count);
     __syncthreads();
-    make_windows<kPacked, kPitch>(a, layout, sums, y0 + r, count);
-    r += count;
-    if (r >= rows) break;
-    // On from the sums of the last row, which are the thread's own.
-    Columns columns(a, layout.lead, x);
-    columns.begin(offsets + r, min(a.batch_rows, rows - r));
-    if (columns.mine()) columns.resume(sums + (count - 1) * kWords, offsets[r - 1].y);
+    make_windows<kPacked, kPitch>(a, layout, sums, y0 + r - count, count);
+    if (more <= 0) break;
+    if (!Columns::kAsksEarly) columns.begin(offsets + r, more);
     __syncthreads();
-    columns.walk(offsets + r, min(a.batch_rows, rows - r), sums);
   }
 }
 
@@ -182,7 +178,8 @@ cudaError_t load_box_bands(const LaunchArguments& arguments) {
 
 cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.group;
-  const dim3 threads(static_cast<unsigned>(band_threads(group.width)));
+  const dim3 threads(
+      static_cast<unsigned>(max(band_threads(group.width), kBandFewThreads)));
   LaunchArguments a = arguments;
   if (group.height < kBandStep) a.intermediate = nullptr;
   if (a.intermediate != nullptr) {

@@ -58,6 +58,12 @@ struct EightSums {
     for (int i = 0; i < kWords; ++i)
       word[i] += times * part(codes, i);
   }
+  /// Adds one's, and takes the other's away.
+  __device__ __forceinline__ void exchange(uint2 enter, uint2 leave) {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i)
+      word[i] = word[i] + part(enter, i) - part(leave, i);
+  }
   /// Adds those of a step, packed, so many times.
   __device__ __forceinline__ void add(uint4 step, unsigned times) {
     const unsigned pair[4] = {step.x, step.y, step.z, step.w};
@@ -94,6 +100,9 @@ struct BandStart {
   int black;    ///< Rows without signal.
   bool serves;  ///< False if there are more parts than have room.
   Part row[kMost], step[kMost];
+  /// Whole steps, to which so many of the rows that leave the band's windows first are added, as
+  /// they lie above them, and so many of the first that enter taken away, as they lie below.
+  int leaving, entering;
 };
 
 /// Finds the parts of a start; one thread does so.
@@ -103,8 +112,12 @@ class StartFinder {
   __device__ StartFinder(const LaunchArguments& a, BandStart& start)
       : a_(a), start_(start), layer_(band_layer_steps(a.group.height, kPacked)) {}
 
-  __device__ void find(int top, bool with_steps) {
+  /// `rows`: so many that leave and enter first, threads have anyway.
+  __device__ void find(int top, bool with_steps, int rows) {
     rows_ = steps_ = 0;
+    start_.leaving = start_.entering = start_.black = start_.rows = 0;
+    start_.serves = true;
+    if (with_steps && find_inner(top, rows)) return;
     int black = 0;
     visit_rows(a_.group.border, top, top + a_.mask.height - 1, a_.group.height,
                [&](int first, int last, int times) {
@@ -131,6 +144,23 @@ class StartFinder {
   struct Steps {
     int begin, end;
   };
+  /// Where nothing that the band sees lies above or below the picture.
+  __device__ bool find_inner(int top, int rows) {
+    const int last = top + a_.mask.height - 1;  // The first row that enters.
+    const Steps whole = {divide_up(top, kBandStep), divide_up(last, kBandStep)};
+    if (top < 0 || last + rows > a_.group.height || whole.end > band_steps(a_.group.height) ||
+        max(whole.begin * kBandStep - top, whole.end * kBandStep - last) > rows)
+      return false;
+    if (whole.begin < whole.end) add_steps(whole);
+    if (steps_ > BandStart::kMost) {
+      steps_ = 0;
+      return false;
+    }
+    start_.leaving = whole.begin * kBandStep - top;
+    start_.entering = whole.end * kBandStep - last;
+    start_.steps = steps_;
+    return true;
+  }
   /// Those that lie between the rows, or nearly.
   __device__ Steps steps_in(int first, int last) const {
     return {(first + kBandStep / 2) / kBandStep,
@@ -226,8 +256,9 @@ template <bool kPacked, int kPitch, bool kWhole>
 class BandColumns {
  public:
   using Sums = EightSums<kPacked>;
-  /// Rows of which a thread asks for what enters and leaves at once.
-  static constexpr int kAhead = kPacked ? 9 : 5;
+  static constexpr int kAhead = band_rows_at_once(kPacked, kPitch);
+  /// There are registers to ask for the next batch's while windows are made of this one's.
+  static constexpr bool kAsksEarly = kAhead <= 6;
 
   __device__ BandColumns(const LaunchArguments& a, int lead, int x)
       : a_(a),
@@ -261,6 +292,11 @@ class BandColumns {
   /// Adds up a start's rows.
   __device__ __forceinline__ void add_rows(const BandStart& start) {
     sums_.add(black(), static_cast<unsigned>(start.black));
+#pragma unroll
+    for (int i = 0; i < min(kAhead, kBandStep - 1); ++i) {
+      if (i < start.leaving) sums_.add(leave_[i]);
+      if (i < start.entering) sums_.add(enter_[i], -1u);
+    }
 #pragma unroll 1
     for (int i = 0; i < start.rows; i += kAtOnce) {
       uint2 row[kAtOnce];
@@ -306,34 +342,22 @@ class BandColumns {
     }
   }
 
-  /// Goes on from `sums`, of the row from which `leaves` is yet to be taken away.
-  __device__ __forceinline__ void resume(const unsigned* sums, std::int64_t leaves) {
-#pragma unroll
-    for (int w = 0; w < Sums::kWords; ++w)
-      sums_.word[w] = sums[to_[w]];
-    sums_.add(columns_.read(leaves, black()), -1u);
-  }
-
-  /// The next `count` rows of sums, of which the first have been asked for.
-  __device__ __forceinline__ void walk(const longlong2* offsets, int count, unsigned* sums) {
+  /// The next `count` rows of sums, which have been asked for.
+  __device__ __forceinline__ void walk(int count, unsigned* sums) {
     constexpr int kWords = band_planes(kPacked) * kPitch;
-#pragma unroll 1
-    for (;;) {
+    sums_.add(enter_[0]);
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        if (i >= count) break;
-        sums_.add(enter_[i]);
-        if (!mine_) continue;
+    for (int i = 0; i < kAhead; ++i) {
+      if (i >= count) break;
+      if (mine_) {
 #pragma unroll
         for (int w = 0; w < Sums::kWords; ++w)
           sums[i * kWords + to_[w]] = sums_.word[w];
-        sums_.add(leave_[i], -1u);
       }
-      count -= kAhead;
-      if (count <= 0) return;
-      offsets += kAhead;
-      sums += kAhead * kWords;
-      begin(offsets, count);
+      if (i + 1 < kAhead && i + 1 < count)
+        sums_.exchange(enter_[i + 1 < kAhead ? i + 1 : i], leave_[i]);
+      else
+        sums_.add(leave_[i], -1u);
     }
   }
 

@@ -32,5 +32,89 @@ __device__ __noinline__ unsigned other_codes(const ChannelArguments& channel, in
   return word;
 }
 
+/// 2^23 as a float. With a whole number below that added to these bits, it is a float of 2^23 and
+/// that number.
+constexpr unsigned kFloatBits = (127 + 23) << 23;
+
+/// How the codes of 16 sums are made, which lie close together: as window + more[i] modulo 2^32,
+/// where no more[i] is below 0 as a number, being the difference from the first sum, and `kAbove`.
+template <unsigned kAbove>
+class GroupCodes {
+ public:
+  __device__ __forceinline__ GroupCodes(const ChannelArguments& channel, int taps)
+      : channel_(channel), taps_(taps) {
+    if (!kFloats) return;
+    // floor(n / d) is that of n r, where r is 1 / d rounded up, if n r - n / d < 1 / d for all of
+    // the numerators, which are below 256 d. They are to be floats, too.
+    const auto divisor = static_cast<double>(channel.division.divisor);
+    reciprocal_ = __frcp_ru(static_cast<float>(divisor));
+    const double excess = fma(static_cast<double>(reciprocal_), divisor, -1.0);
+    in_float_ = channel.division.plain && divisor < 65536 && 256 * divisor * excess < 1;
+  }
+
+  __device__ __forceinline__ void make(unsigned window, const unsigned (&more)[17],
+                                       unsigned (&code)[4]) const {
+    if (kFloats && in_float_)
+      make_in_float(window, more, code);
+    else if (channel_.division.plain)
+      make_plain(window, more, code);
+    else
+      make_other(window, more, code);
+  }
+
+ private:
+  /// Differences are floats already, as the bits above them are those of 2^23.
+  static constexpr bool kFloats = (kAbove & kFloatBits) == kFloatBits;
+
+  /// Two instructions a code at full rate, where a product's upper half goes at a quarter of that.
+  __device__ __forceinline__ void make_in_float(unsigned window, const unsigned (&more)[17],
+                                                unsigned (&code)[4]) const {
+    constexpr unsigned kWhole = 1u << 23;
+    const auto base = static_cast<float>(static_cast<int>(
+        window + channel_.division.offset + kFloatBits - kWhole));
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      unsigned bits[4];
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        bits[k] = __float_as_uint(
+            __fmaf_rd(__uint_as_float(more[4 * i + k]) + base, reciprocal_, kWhole));
+      code[i] = __byte_perm(__byte_perm(bits[0], bits[1], 0x40),
+                            __byte_perm(bits[2], bits[3], 0x40), 0x5410);
+    }
+  }
+  __device__ __forceinline__ void make_plain(unsigned window, const unsigned (&more)[17],
+                                             unsigned (&code)[4]) const {
+    const BoxDivision& division = channel_.division;
+    // (window + offset) * reciprocal, to which those of the others are added.
+    const std::uint64_t base =
+        static_cast<std::uint64_t>(window + kAbove + division.offset) * division.reciprocal -
+        static_cast<std::uint64_t>(kAbove) * division.reciprocal;
+    const unsigned pair = static_cast<unsigned>(division.shift) / 8 * 0x11 + 0x40;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      unsigned high[4];
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        high[k] = static_cast<unsigned>(
+            (static_cast<std::uint64_t>(more[4 * i + k]) * division.reciprocal + base) >> 32);
+      code[i] = __byte_perm(__byte_perm(high[0], high[1], pair),
+                            __byte_perm(high[2], high[3], pair), 0x5410);
+    }
+  }
+  __device__ __forceinline__ void make_other(unsigned window, const unsigned (&more)[17],
+                                             unsigned (&code)[4]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      code[i] = other_codes(channel_, taps_, window + more[4 * i], window + more[4 * i + 1],
+                            window + more[4 * i + 2], window + more[4 * i + 3]);
+  }
+
+  const ChannelArguments& channel_;
+  int taps_;
+  float reciprocal_ = 0;
+  bool in_float_ = false;
+};
+
 }  // namespace
 }  // namespace convolve
