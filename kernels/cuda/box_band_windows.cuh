@@ -118,6 +118,37 @@ class WindowShare {
   int count_;
 };
 
+/// What a warp has of a picture, of any width: a piece of its rows, of which it shares a batch's
+/// with others, as what it knows of a piece it need not find out again. Found out before there are
+/// any sums.
+struct BandShare {
+  __device__ __forceinline__ explicit BandShare(int width) {
+    const int all = divide_up(width, kBandGroup);
+    const int warp = static_cast<int>(threadIdx.x / 32), warps = static_cast<int>(blockDim.x / 32);
+    pieces = divide_up(all, 32);
+    groups = divide_up(all, pieces);
+    sharing = max(1, warps / pieces);
+    piece = warp / sharing;
+    part = warp - piece * sharing;
+    step = warps / sharing;
+    asm volatile(""
+                 : "+r"(pieces), "+r"(groups), "+r"(sharing), "+r"(piece), "+r"(part), "+r"(step));
+  }
+  /// The first row of the part, of `count` rows.
+  __device__ __forceinline__ int row(int count) const {
+    return static_cast<int>(static_cast<unsigned>(count * part) / static_cast<unsigned>(sharing));
+  }
+  __device__ __forceinline__ int rows(int count) const {
+    return static_cast<int>(static_cast<unsigned>(count * (part + 1)) /
+                            static_cast<unsigned>(sharing)) -
+           row(count);
+  }
+
+  int pieces, groups;  ///< Of a row, and groups of 16 columns of a piece.
+  int sharing, part;   ///< Warps that share a piece's rows, and which of them this is.
+  int piece, step;     ///< The warp's first piece, and how many on the next one is.
+};
+
 /// Window sums of a block's rows, and their codes. `kOddOut`, `kOddIn`: the sum that leaves first,
 /// and the one that enters, are the second ones of their words.
 template <bool kPacked, int kPitch, bool kOddOut, bool kOddIn>
@@ -131,24 +162,22 @@ class BandWindows {
         sums_(sums),
         to_(a.group.dst + a.group.channel[0].offset),
         codes_(a.group.channel[0], a.mask.width * a.mask.height) {
-    aligned_ = (reinterpret_cast<std::uintptr_t>(to_) |
-                static_cast<std::uintptr_t>(group_.dst_pitch)) %
-                   kBandGroup ==
-               0;
+    aligned_ =
+        (reinterpret_cast<std::uintptr_t>(to_) | static_cast<std::uintptr_t>(group_.dst_pitch)) %
+            kBandGroup ==
+        0;
   }
 
-  /// Rows y to y + count - 1. Warps share the rows of a piece, as what a warp knows of one it need
-  /// not find out again.
-  __device__ __forceinline__ void make(int y, int count) const {
-    const int groups = divide_up(group_.width, kBandGroup), pieces = divide_up(groups, 32);
-    const int each = divide_up(groups, pieces);
-    const int warp = static_cast<int>(threadIdx.x / 32), warps = static_cast<int>(blockDim.x / 32);
-    const int sharing = max(1, warps / pieces), part = warp % sharing;
-    const int begin = count * part / sharing, end = count * (part + 1) / sharing;
+  /// Rows y to y + count - 1.
+  __device__ __forceinline__ void make(const BandShare& share, int y, int count) const {
+    const int row = share.row(count), rows = share.rows(count);
+    const int all = divide_up(group_.width, kBandGroup);
 #pragma unroll 1
-    for (int piece = warp / sharing; piece < pieces; piece += warps / sharing)
-      make_piece(y + begin, end - begin, piece * each, min(each, groups - piece * each),
-                 sums_ + begin * kBandRowWords<kPacked, kPitch>);
+    for (int piece = share.piece; piece < share.pieces; piece += share.step) {
+      const int first = piece * share.groups;
+      make_piece(y + row, rows, first, min(share.groups, all - first),
+                 sums_ + row * kBandRowWords<kPacked, kPitch>);
+    }
   }
 
  private:
@@ -176,9 +205,8 @@ class BandWindows {
     const int begin = first * kBandGroup + layout_.first;
     // Lanes behind the piece repeat its last group, for nobody.
     const int t = first + min(lane, groups - 1), x = (first + lane) * kBandGroup;
-    Places places = {{sums, begin, begin + mask_width_},
-                     {sums, t},
-                     {sums, t, layout_.first + mask_width_}};
+    Places places = {
+        {sums, begin, begin + mask_width_}, {sums, t}, {sums, t, layout_.first + mask_width_}};
     const int columns = lane < groups ? min(kBandGroup, group_.width - x) : 0;
     std::uint8_t* to = to_ + y * group_.dst_pitch + x;
     int r = 0;
@@ -205,10 +233,10 @@ class BandWindows {
       more[r][0] = kAbove;
 #pragma unroll
       for (int i = 0; i < kBandGroup; ++i)
-        more[r][i + 1] =
-            kPacked ? add_pair(entering_and_leaving<kPacked && kOddIn, kPacked && kOddOut>(in, out, i),
-                               kExchange, more[r][i])
-                    : more[r][i] + in[i] - out[i];
+        more[r][i + 1] = kPacked
+                             ? add_pair(entering_and_leaving < kPacked && kOddIn,
+                                        kPacked && kOddOut > (in, out, i), kExchange, more[r][i])
+                             : more[r][i] + in[i] - out[i];
       before[r] = more[r][kBandGroup] - kAbove;
       first[r] = sum_of_lanes(first[r]);
     }
@@ -247,15 +275,18 @@ class BandWindows {
 
 template <bool kPacked, int kPitch>
 __device__ __forceinline__ void make_windows(const LaunchArguments& a, const BandLayout& layout,
-                                             const unsigned* sums, int y, int count) {
+                                             const BandShare& share, const unsigned* sums, int y,
+                                             int count) {
   if constexpr (kPacked) {
     const bool odd_out = layout.first % 2 != 0, odd_in = (layout.first + a.mask.width) % 2 != 0;
     if (odd_out && odd_in)
-      return BandWindows<kPacked, kPitch, true, true>(a, layout, sums).make(y, count);
-    if (odd_out) return BandWindows<kPacked, kPitch, true, false>(a, layout, sums).make(y, count);
-    if (odd_in) return BandWindows<kPacked, kPitch, false, true>(a, layout, sums).make(y, count);
+      return BandWindows<kPacked, kPitch, true, true>(a, layout, sums).make(share, y, count);
+    if (odd_out)
+      return BandWindows<kPacked, kPitch, true, false>(a, layout, sums).make(share, y, count);
+    if (odd_in)
+      return BandWindows<kPacked, kPitch, false, true>(a, layout, sums).make(share, y, count);
   }
-  BandWindows<kPacked, kPitch, false, false>(a, layout, sums).make(y, count);
+  BandWindows<kPacked, kPitch, false, false>(a, layout, sums).make(share, y, count);
 }
 
 }  // namespace

@@ -114,10 +114,19 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPacked, kPitch)
   __syncthreads();
   const int x = static_cast<int>(threadIdx.x) * kBandWord, top = y0 - a.mask.anchor_y;
   const bool steps = a.intermediate != nullptr;
-  if (threadIdx.x == blockDim.x - 32) StartFinder<kPacked>(a, start).find(top, steps, min(rows, a.batch_rows));
+  if (threadIdx.x == blockDim.x - 32)
+    StartFinder<kPacked>(a, start).find(top, steps, min(rows, a.batch_rows));
   if (!steps) await_previous_launch();
+  const BandShare share(a.group.width);
   Columns columns(a, layout.lead, x);
-  columns.begin(offsets, min(rows, a.batch_rows));
+  const bool inner = kWhole && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
+  const auto begin = [&](int r, int count) {
+    if (inner)
+      columns.begin_inner(top + r, count);
+    else
+      columns.begin(offsets + r, count);
+  };
+  begin(0, min(rows, a.batch_rows));
   ghosts.find(layout.lead);
   __syncthreads();
   if (columns.mine() && start.serves) columns.add_rows(start);
@@ -130,13 +139,13 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPacked, kPitch)
     columns.walk(count, sums);
     r += count;
     const int more = min(a.batch_rows, rows - r);
-    if (Columns::kAsksEarly && more > 0) columns.begin(offsets + r, more);
+    if (Columns::kAsksEarly && more > 0) begin(r, more);
     __syncthreads();
     ghosts.make(sums, count);
     __syncthreads();
-    make_windows<kPacked, kPitch>(a, layout, sums, y0 + r - count, count);
+    make_windows<kPacked, kPitch>(a, layout, share, sums, y0 + r - count, count);
     if (more <= 0) break;
-    if (!Columns::kAsksEarly) columns.begin(offsets + r, more);
+    if (!Columns::kAsksEarly) begin(r, more);
     __syncthreads();
   }
 }
@@ -178,8 +187,7 @@ cudaError_t load_box_bands(const LaunchArguments& arguments) {
 
 cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.group;
-  const dim3 threads(
-      static_cast<unsigned>(max(band_threads(group.width), kBandFewThreads)));
+  const dim3 threads(static_cast<unsigned>(max(band_threads(group.width), kBandFewThreads)));
   LaunchArguments a = arguments;
   if (group.height < kBandStep) a.intermediate = nullptr;
   if (a.intermediate != nullptr) {

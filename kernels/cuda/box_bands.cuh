@@ -215,12 +215,22 @@ template <bool kWhole>
 class EightColumns {
  public:
   __device__ EightColumns(const GroupArguments& group, int x)
-      : from_(group.src + group.channel[0].offset + x), count_(min(kBandWord, group.width - x)) {
+      : from_(group.src + group.channel[0].offset + x),
+        count_(min(kBandWord, group.width - x)),
+        behind_(max(0, x + kBandWord - group.width)) {
     const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
     whole_ = (first | static_cast<std::uintptr_t>(group.src_pitch)) % kBandWord == 0 &&
              count_ == kBandWord;
   }
 
+  /// Where they lie in the first row, or the picture's last eight, if they lie behind.
+  __device__ __forceinline__ const std::uint8_t* nearest() const { return from_ - behind_; }
+  /// Eight columns that can be loaded as one. Not to be put off till they are needed.
+  static __device__ __forceinline__ uint2 load(const std::uint8_t* from) {
+    uint2 codes;
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(codes.x), "=r"(codes.y) : "l"(from));
+    return codes;
+  }
   /// Of the row `offset` bytes after the first, or `other` if it has no signal.
   __device__ __forceinline__ uint2 read(std::int64_t offset, uint2 other) const {
     const bool signal = has_signal(offset);
@@ -247,7 +257,7 @@ class EightColumns {
 
  private:
   const std::uint8_t* from_;
-  int count_;
+  int count_, behind_;
   bool whole_;
 };
 
@@ -274,7 +284,22 @@ class BandColumns {
     }
   }
 
-  /// Asks for rows that enter and leave. `offsets`: where they lie.
+  /// Asks for rows that enter and leave, all of the picture: those from `leaving` on, and as many
+  /// that lie as far below as the mask is high. Where there are fewer, the last ones come again.
+  __device__ __forceinline__ void begin_inner(int leaving, int count) {
+    const std::int64_t pitch = a_.group.src_pitch;
+    const std::uint8_t* leave = columns_.nearest() + leaving * pitch;
+    const std::uint8_t* enter = leave + (a_.mask.height - 1) * pitch;
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      enter_[i] = Columns::load(enter);
+      leave_[i] = Columns::load(leave);
+      const std::int64_t next = i + 1 < count ? pitch : 0;
+      enter += next;
+      leave += next;
+    }
+  }
+  /// The same, wherever they lie: at `offsets`.
   __device__ __forceinline__ void begin(const longlong2* offsets, int count) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
@@ -369,8 +394,10 @@ class BandColumns {
     return make_uint2(black_, black_);
   }
 
+  using Columns = EightColumns<kWhole>;
+
   const LaunchArguments& a_;
-  EightColumns<kWhole> columns_;
+  Columns columns_;
   int x_;
   bool mine_;             ///< They lie in the picture.
   int to_[Sums::kWords];  ///< Where the sums go in their row.

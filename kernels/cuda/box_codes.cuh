@@ -44,12 +44,14 @@ class GroupCodes {
   __device__ __forceinline__ GroupCodes(const ChannelArguments& channel, int taps)
       : channel_(channel), taps_(taps) {
     if (!kFloats) return;
-    // floor(n / d) is that of n r, where r is 1 / d rounded up, if n r - n / d < 1 / d for all of
-    // the numerators, which are below 256 d. They are to be floats, too.
-    const auto divisor = static_cast<double>(channel.division.divisor);
-    reciprocal_ = __frcp_ru(static_cast<float>(divisor));
-    const double excess = fma(static_cast<double>(reciprocal_), divisor, -1.0);
-    in_float_ = channel.division.plain && divisor < 65536 && 256 * divisor * excess < 1;
+    // With r = (1 + e) / d, floor(n / d) is that of n r, if e is not below 0, else of (n + 1) r, as
+    // long as numerators, which are below 256 d, have n e < 1. They are to be floats, too.
+    const auto divisor = static_cast<float>(channel.division.divisor);
+    reciprocal_ = __frcp_rn(divisor);
+    const float excess = fmaf(reciprocal_, divisor, -1.0f);  // Exact.
+    offset_ = channel.division.offset + (excess < 0 ? 1 : 0) + kFloatBits - (1u << 23);
+    in_float_ = channel.division.plain && channel.division.divisor < 1 << 16 &&
+                256 * divisor * fabsf(excess) < 0.999f;
   }
 
   __device__ __forceinline__ void make(unsigned window, const unsigned (&more)[17],
@@ -69,9 +71,8 @@ class GroupCodes {
   /// Two instructions a code at full rate, where a product's upper half goes at a quarter of that.
   __device__ __forceinline__ void make_in_float(unsigned window, const unsigned (&more)[17],
                                                 unsigned (&code)[4]) const {
-    constexpr unsigned kWhole = 1u << 23;
-    const auto base = static_cast<float>(static_cast<int>(
-        window + channel_.division.offset + kFloatBits - kWhole));
+    constexpr float kWhole = 1 << 23;
+    const auto base = static_cast<float>(static_cast<int>(window + offset_));
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       unsigned bits[4];
@@ -113,6 +114,7 @@ class GroupCodes {
   const ChannelArguments& channel_;
   int taps_;
   float reciprocal_ = 0;
+  unsigned offset_ = 0;  ///< To add to sums of floats: numerators, less the 2^23 of each.
   bool in_float_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From window to window one column sum enters and one leaves: what kernel box scans such differences
-// with, two sums of 16 bits in a word.
+// From window to window one column sum enters and one leaves: what kernel box scans such
+// differences with, two sums of 16 bits in a word.
 #pragma once
 
 #include <cuda_runtime.h>
