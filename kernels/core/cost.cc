@@ -54,6 +54,14 @@ constexpr double kConstantCacheTaps = 100;
 /// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
 constexpr double kConstantMiss = 5;
 
+/// Rows of a box whose column sums fit 16 bits: those of more come to a band in batches, which
+/// takes as long again.
+constexpr int kPackedBandRows = 257;
+/// box in bands.
+bool in_bands(const Plan& plan) {
+  return plan.kernel == KernelKind::kBox && plan.tile_width > 0;
+}
+
 /// separable on tensor cores.
 bool in_digits(const Plan& plan) {
   return plan.kernel == KernelKind::kSeparable && plan.digits > 0;
@@ -67,6 +75,11 @@ double tiles(int cells, int tile) {
 double tiled_samples(int width, int height, int tile_width, int tile_height) {
   return tiles(width, tile_width) * tiles(height, tile_height) * tile_width * tile_height /
          kMillion;
+}
+
+/// Read and written.
+double picture_megabytes(const ComponentGroup& group) {
+  return 2.0 * group.width * group.height * group.count / kMillion;
 }
 
 /// What one launch does to the components of a group.
@@ -143,7 +156,8 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kBox:
       // A sample costs the same under any mask, but tiles have rows above and columns beside them.
       // Cut to the picture: none of it lies beyond the edge.
-      return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
+      return {in_tiles(1, 1), 1.0 * mask.width + mask.height,
+              in_bands(plan) && mask.height > kPackedBandRows ? picture_megabytes(group) : 0};
     case KernelKind::kShift:
       return {in_tiles(1, 1), 0};
   }
@@ -175,9 +189,7 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   const bool spread = group.step > plane.sample_bytes * (together ? group.count : 1);
   CostTerms common{};
   common[kCostLaunch] = 1;
-  common[kCostMegabytes] =
-      2.0 * group.width * group.height * group.count * plane.sample_bytes / kMillion +
-      each.copied_megabytes;
+  common[kCostMegabytes] = picture_megabytes(group) * plane.sample_bytes + each.copied_megabytes;
   CostTerms lone = common;
   lone[kCostLoneTile] = 1;
   lone[kCostLoneWork] = each.work;
@@ -231,7 +243,7 @@ CostClass cost_class(const Plan& plan) {
       return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
                                     static_cast<int>(plan.mapping));
     case KernelKind::kBox:
-      if (plan.tile_width > 0) return CostClass::kBoxBands;
+      if (in_bands(plan)) return CostClass::kBoxBands;
       return plan.digits > 0 ? CostClass::kBoxStrips : CostClass::kBox;
     case KernelKind::kShift:
       return CostClass::kShift;

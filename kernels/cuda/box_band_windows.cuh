@@ -89,7 +89,7 @@ class WindowShare {
       sum[r] = 0;
     const unsigned* at = at_;
     unsigned each = first_;
-#pragma unroll 2
+#pragma unroll 4
     for (int i = 1; i < count_; ++i, at += 32 / kPlanes) {
       add_words(at, each, sum);
       each = kBoth;

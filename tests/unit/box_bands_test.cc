@@ -82,14 +82,15 @@ TEST(BoxBands, CutsFitTheDevice) {
           const std::optional<BoxTile> tile = choose_box_bands(work, side / 2);
           ASSERT_TRUE(tile) << width << "x" << height << " " << side;
           EXPECT_EQ(tile->form, BoxForm::kBands);
-          EXPECT_LE(tile->width, 2 * work.processors);
+          EXPECT_LE(tile->width, work.processors);
           EXPECT_GE(tile->rows, 1);
           EXPECT_LE(tile->rows, tile->height);
           const BandLayout layout = band_layout(width, side, side / 2, packed);
           EXPECT_LE(band_bytes(layout.pitch, packed, tile->rows, tile->height, side - 1),
                     work.shared_bytes);
+          EXPECT_LE(tile->rows, band_rows_at_once(packed, layout.pitch));
           EXPECT_LE(band_step_bytes(height, packed), work.shared_bytes);
-          EXPECT_LE(band_threads(width), kBandMostThreads);
+          EXPECT_LE(band_threads(width), band_threads_most(packed, layout.pitch));
           for (const int rows : {height, (height + 1) / 2}) {
             const int bands = std::min(tile->width, rows);
             EXPECT_EQ(band_top(rows, bands, bands), rows);
@@ -114,6 +115,33 @@ TEST(BoxBands, CutsFitTheDevice) {
   work.height = 584;
   EXPECT_LT(band_step_bytes(work.height, true), band_step_bytes(work.height / 2, true));
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a layer of a field";
+}
+
+// A block that sums steps finds room beside a band, whose threads hold all of its rows.
+TEST(BoxBands, OneForEachProcessorBesideSteps) {
+  BoxWork work;
+  work.width = 3840;
+  work.height = 2160;
+  work.mask_width = work.mask_height = 255;
+  work.packed = true;
+  work.processors = 132;
+  work.shared_bytes = 227 * 1024;
+  const BoxTile tile = choose_box_bands(work, 127).value();
+  EXPECT_EQ(tile.width, 132);
+  EXPECT_EQ(tile.rows, tile.height);
+  const BandLayout layout = band_layout(3840, 255, 127, true);
+  EXPECT_EQ(band_threads_most(true, layout.pitch), kBandFewThreads);
+  EXPECT_LE(band_bytes(layout.pitch, true, tile.rows, tile.height, 254) +
+                band_step_bytes(work.height, true),
+            work.shared_bytes);
+  work.mask_width = work.mask_height = 401;
+  work.packed = false;
+  EXPECT_EQ(choose_box_bands(work, 200).value().rows, 6) << "sums of 32 bits: three batches";
+  work.width = 4104;
+  work.mask_width = work.mask_height = 31;
+  work.packed = true;
+  EXPECT_EQ(band_threads_most(true, band_layout(4104, 31, 15, true).pitch), kBandMostThreads)
+      << "a thread for each eight columns";
 }
 
 }  // namespace
