@@ -2,16 +2,18 @@
 // Kernel `box` in bands: planes of one 8-bit component under masks of any size, at a cost that
 // hardly depends on them.
 //
-// A block has a band of rows, as wide as the picture:
+// A block has a processor, and a band of rows, as wide as the picture:
 //
-//   columns   a thread keeps the sums of eight columns: a row enters, a row leaves. It begins with
-//             sums that a launch before has made for all bands (box_band_steps.cuh);
+//   columns   a thread keeps the sums of eight columns: a row enters, a row leaves. It asks for all
+//             of its rows at first, and begins with sums that a launch before has made for all
+//             bands (box_band_steps.cuh);
 //   ghosts    repeat the sums of other columns: borders work on both axes on their own;
-//   windows   a warp makes 512 outputs of a row: from window to window one column enters and one
-//             leaves, so that the sum of such differences, a scan, is all they need.
+//   windows   a warp makes up to 512 outputs of a row: from window to window one column enters and
+//             one leaves, so that the sum of such differences, a scan, is all they need.
 //
 // Two barriers, and no column beside the picture is summed. All rows that a block reads were in the
-// L2 cache a moment before, as its neighbours and the launch before read them, too.
+// L2 cache a moment before, as its neighbours and the launch before read them, too. Where not all
+// of a band's sums fit, it comes in batches of rows.
 //
 // That launch lets the next one begin as soon as it knows that all before it is over. So this one
 // may read the picture at once, and waits for those sums only.
