@@ -152,6 +152,22 @@ void CaseBuilder::large_masks() {
   }
 }
 
+/// Boxes on pictures that give a band many rows, more than it has in a batch, sums of more than 16
+/// bits, and a block more threads.
+void CaseBuilder::tall_boxes() {
+  struct Tall {
+    const char* mask;
+    Size size;
+  };
+  for (const Tall& tall :
+       {Tall{"box:33,17", {40, 700}}, Tall{"box:4,40", {16, 1300}}, Tall{"box:3,41", {16, 2500}},
+        Tall{"box:3,301", {16, 900}}, Tall{"box:9,41", {4104, 3}}}) {
+    Case& c = add("tall", parsed_mask(tall.mask), tall.size);
+    c.arrangements = {Arrangement::kPacked1, Arrangement::kI420};
+    c.only = KernelKind::kBox;
+  }
+}
+
 /// Widths and heights around the mask's own size, and every residue of vectors and tiles.
 void CaseBuilder::residues() {
   for (const TestMaskPtr& mask :
@@ -235,6 +251,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.layouts();
   builder.wide_weights();
   builder.large_masks();
+  builder.tall_boxes();
   builder.widths();
   builder.boxes();
   builder.shifts();
