@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "kernels/core/arithmetic.h"
+#include "kernels/core/box.h"
 #include "kernels/core/cost_tensor.h"
 #include "kernels/core/round.h"
 #include "kernels/core/separable_digits.h"
@@ -54,9 +55,6 @@ constexpr double kConstantCacheTaps = 100;
 /// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
 constexpr double kConstantMiss = 5;
 
-/// Rows of a box whose column sums fit 16 bits: those of more come to a band in batches, which
-/// takes as long again.
-constexpr int kPackedBandRows = 257;
 /// box in bands.
 bool in_bands(const Plan& plan) {
   return plan.kernel == KernelKind::kBox && plan.tile_width > 0;
@@ -156,8 +154,7 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kBox:
       // A sample costs the same under any mask, but tiles have rows above and columns beside them.
       // Cut to the picture: none of it lies beyond the edge.
-      return {in_tiles(1, 1), 1.0 * mask.width + mask.height,
-              in_bands(plan) && mask.height > kPackedBandRows ? picture_megabytes(group) : 0};
+      return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
     case KernelKind::kShift:
       return {in_tiles(1, 1), 0};
   }
@@ -190,6 +187,8 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   CostTerms common{};
   common[kCostLaunch] = 1;
   common[kCostMegabytes] = picture_megabytes(group) * plane.sample_bytes + each.copied_megabytes;
+  // Column sums of more than 16 bits come to a band in batches, which takes as long again.
+  if (in_bands(plan) && !box_packed(plane, mask)) common[kCostMegabytes] *= 2;
   CostTerms lone = common;
   lone[kCostLoneTile] = 1;
   lone[kCostLoneWork] = each.work;
