@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a band's column sums in shared memory to the codes of kernel `box`: a warp makes a piece of
-// two rows at a time, as one row's loads and scan take longer than its instructions.
+// From a band's column sums in shared memory to the codes of kernel `box`. A warp makes a piece of
+// two rows at a time, where it has the registers: one row's loads and scan take longer than its
+// instructions.
 #pragma once
 
 #include <cstdint>
@@ -131,6 +132,7 @@ struct BandShare {
     piece = warp / sharing;
     part = warp - piece * sharing;
     step = warps / sharing;
+    // Not to be found out where they are needed.
     asm volatile(""
                  : "+r"(pieces), "+r"(groups), "+r"(sharing), "+r"(piece), "+r"(part), "+r"(step));
   }
@@ -233,10 +235,9 @@ class BandWindows {
       more[r][0] = kAbove;
 #pragma unroll
       for (int i = 0; i < kBandGroup; ++i)
-        more[r][i + 1] = kPacked
-                             ? add_pair(entering_and_leaving < kPacked && kOddIn,
-                                        kPacked && kOddOut > (in, out, i), kExchange, more[r][i])
-                             : more[r][i] + in[i] - out[i];
+        more[r][i + 1] = kPacked ? add_pair(entering_and_leaving<kOddIn, kOddOut>(in, out, i),
+                                            kExchange, more[r][i])
+                                 : more[r][i] + in[i] - out[i];
       before[r] = more[r][kBandGroup] - kAbove;
       first[r] = sum_of_lanes(first[r]);
     }

@@ -238,7 +238,7 @@ class BandColumns {
           sums[i * kWords + to_[w]] = sums_.word[w];
       }
       if (i + 1 < kAhead && i + 1 < count)
-        sums_.exchange(enter_[i + 1 < kAhead ? i + 1 : i], leave_[i]);
+        sums_.exchange(enter_[(i + 1) % kAhead], leave_[i]);
       else
         sums_.add(leave_[i], -1u);
     }
