@@ -46,6 +46,15 @@ bool set_reciprocal(BoxDivision& d, Int128 largest) {
   return set_reciprocal(d, largest, digits / 8 * 8) || set_reciprocal(d, largest, digits);
 }
 
+/// With inverse = (1 + e) / divisor, rounded, |e| is at most 2^-24. n * inverse is then not below
+/// n / divisor if e is not below 0, and less than (n + 1) / divisor, as n e < 1; otherwise
+/// (n + 1) * inverse is that, as (n + 1) |e| <= 1.
+void set_inverse(BoxDivision& d) {
+  d.inverse = static_cast<float>(1.0 / d.divisor);
+  // Exact: two numbers of 24 bits, the divisor's as far as they matter.
+  d.inverse_raise = static_cast<double>(d.inverse) * d.divisor < 1 ? 1 : 0;
+}
+
 }  // namespace
 
 std::optional<BoxWeight> box_weight(const Mask& mask) {
@@ -107,8 +116,10 @@ BoxDivision make_box_division(const Component& component, const Mask& mask, doub
   d.subtract = static_cast<int>(subtract);
   d.ties = divisor % 2 == 0;
   d.serves = set_reciprocal(d, largest);
-  d.plain = d.serves && !d.ties && multiplier == 1 && subtract == 0 && d.shift % 8 == 0 &&
-            d.shift <= 16 && largest / divisor <= component.max_code();
+  set_inverse(d);
+  d.direct = d.serves && !d.ties && multiplier == 1 && subtract == 0 &&
+             largest / divisor <= component.max_code();
+  d.plain = d.direct && d.shift % 8 == 0 && d.shift <= 16;
   return d;
 }
 

@@ -41,9 +41,9 @@ bool box_packed(const PlaneFormat& plane, const Mask& mask);
 /// multiplication with ceil(2^(32 + shift) / divisor) (Granlund and Montgomery, 1994).
 struct BoxDivision {
   bool serves = false;  ///< Otherwise the epilogue has to.
-  /// Every code is box_quotient(sum + offset): in range, without ties or a multiplier, and `shift`
-  /// is whole bytes.
-  bool plain = false;
+  /// Every code is box_quotient(sum + offset): in range, without ties or a multiplier.
+  bool direct = false;
+  bool plain = false;  ///< The same, and `shift` is whole bytes.
   bool ties = false;
   int shift = 0;
   int subtract = 0;  ///< Even: parity, and so where ties go, stays.
@@ -51,6 +51,10 @@ struct BoxDivision {
   std::uint32_t offset = 0;
   std::uint32_t divisor = 1;
   std::uint32_t reciprocal = 0;
+  /// As floats: floor(n / divisor) is floor((n + inverse_raise) * inverse), that product taken
+  /// exactly, for every n of 0 .. 2^24 - 2.
+  float inverse = 1;
+  std::uint32_t inverse_raise = 0;
 };
 
 /// The division for `component`; one that does not serve if mask and scale are not rational, or a

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "kernels/core/border.h"
 #include "kernels/core/box_tile.h"
 #include "kernels/core/host_device.h"
 #include "kernels/core/mask.h"
@@ -14,15 +15,14 @@
 
 namespace convolve {
 
-/// Before any band begins, column sums are made for all of them: in layers of rows, from the
-/// layer's first row down to each step of so many rows.
+/// Before any band begins, column sums are made for all of them: from the first row of a run of
+/// rows down to each step of so many.
 inline constexpr int kBandStep = 8;
-/// Warps that sum a block of a layer, and most steps of each. Packed sums are exact modulo 2^32,
-/// others have to fit 16 bits.
+/// Warps that sum a block of rows, and most steps of each. Half of them have a run, whose sums fit
+/// 16 bits.
 inline constexpr int kBandStepWarps = 4;
-CONVOLVE_HD constexpr int band_warp_steps(bool packed) {
-  return packed ? 9 : 8;
-}
+inline constexpr int kBandWarpSteps = 9;
+static_assert(kBandStepWarps / 2 * kBandWarpSteps * kBandStep * 255 <= 0xFFFF);
 /// Columns of such a block.
 inline constexpr int kBandStepColumns = 256;
 /// Rows above the last of a band's first window from which on that is done: up to so many, it adds
@@ -37,47 +37,83 @@ inline constexpr int kBandMostThreads = 1024;
 /// Blocks of so many have registers for more rows at once.
 inline constexpr int kBandFewThreads = 512;
 
-/// The row of column sums that windows see, ghosts included, in shared memory. Packed, two sums of
-/// 16 bits are a word. What 16 outputs see begins a word for each of as many threads, so word w
-/// lies in plane w % planes, at w / planes there: threads side by side then read side by side.
-CONVOLVE_HD constexpr int band_planes(bool packed) {
-  return packed ? kBandGroup / 2 : kBandGroup;
-}
-/// Words from plane to plane, so that threads which write eight adjacent sums meet every bank once:
+/// What windows see of rows lies in shared memory: a word for each column, ghosts included, four of
+/// them a quad. What 16 outputs see begins at the same place of a group of 16 for each of as many
+/// threads, so quad q lies in plane q % 4, at q / 4 there: threads side by side then read side by
+/// side.
+inline constexpr int kBandQuad = 4;
+inline constexpr int kBandPlanes = kBandGroup / kBandQuad;
+/// Quads from plane to plane, so that threads which write two adjacent quads meet every bank once:
 /// known to the compiler, as addresses of planes are then part of the instructions.
-CONVOLVE_HD constexpr int band_pitch(bool packed, int index) {
-  return packed ? (index == 0 ? 132 : index == 1 ? 260 : 516) : (index == 0 ? 306 : 514);
+inline constexpr int kBandPitches = 4;
+CONVOLVE_HD constexpr int band_pitch(int index) {
+  return index == 0 ? 126 : index == 1 ? 246 : index == 2 ? 278 : 518;
+}
+CONVOLVE_HD constexpr int band_slot_quads(int pitch) {
+  return kBandPlanes * pitch;
 }
 
-/// Most threads of a block with such rows, and the rows of which each asks for what enters and
-/// leaves at once.
-CONVOLVE_HD constexpr int band_threads_most(bool packed, int pitch) {
-  return pitch <= band_pitch(packed, packed ? 1 : 0) ? kBandFewThreads : kBandMostThreads;
+/// Most threads of a block with such rows.
+CONVOLVE_HD constexpr int band_threads_most(int pitch) {
+  return pitch <= band_pitch(2) ? kBandFewThreads : kBandMostThreads;
 }
-CONVOLVE_HD constexpr int band_rows_at_once(bool packed, int pitch) {
-  const bool few = band_threads_most(packed, pitch) <= kBandFewThreads;
-  return packed ? (few ? 17 : 9) : (few ? 6 : 5);
+/// Rows of a batch, of which there is a slot for the sums of the middle one, and one for each pair
+/// of others: how much they differ from the row next to them towards the middle. `most`: as many
+/// as there is memory for.
+inline constexpr int kBandFewBatch = 9, kBandMostBatch = 17;
+CONVOLVE_HD constexpr int band_rows(int pitch, int most) {
+  return most >= kBandMostBatch && (pitch == band_pitch(1) || pitch == band_pitch(2))
+             ? kBandMostBatch
+             : kBandFewBatch;
+}
+CONVOLVE_HD constexpr int band_slots(int rows) {
+  return (rows - 1) / 2 + 1;
 }
 /// Threads that a picture's columns take.
 CONVOLVE_HD constexpr int band_threads(int width) {
   return round_up(divide_up(width, kBandWord), 32);
 }
 
+/// Where columns lie. Column x has place x + lead, so that output x sees places x + shift to x +
+/// shift + width of the mask - 1. Beside the picture, where all columns of a group are the same, a
+/// group stands for all of them.
 struct BandLayout {
-  int lead = 0;   ///< The place of picture column 0, even where packed.
-  int first = 0;  ///< Where the first window begins: 0, or 1 for the sake of `lead`.
+  int lead = 0;   ///< Whole quads.
+  int shift = 0;  ///< Below a quad.
+  int first = 0;  ///< Groups that there are; others are as the nearest of these.
+  int last = 0;
   int pitch = 0;  ///< 0: no row is long enough.
+
+  /// The quad of a slot with the columns of quad number `quad`, counted by places.
+  CONVOLVE_HD constexpr int quad_at(int quad) const {
+    return quad % kBandPlanes * pitch + quad / kBandPlanes - first;
+  }
+  /// The word with the column of a place.
+  CONVOLVE_HD constexpr int word_at(int place) const {
+    return quad_at(place / kBandQuad) * kBandQuad + place % kBandQuad;
+  }
 };
-CONVOLVE_HD constexpr BandLayout band_layout(int width, int mask_width, int anchor_x, bool packed) {
+CONVOLVE_HD constexpr bool band_repeats(Border border) {
+  return border == Border::kReplicate || border == Border::kZero;
+}
+CONVOLVE_HD constexpr BandLayout band_layout(int width, int mask_width, int anchor_x,
+                                             bool repeats) {
   BandLayout layout;
-  layout.lead = packed ? round_up(anchor_x, 2) : anchor_x;
-  layout.first = layout.lead - anchor_x;
-  const int places = round_up(width, kBandGroup) + layout.first + mask_width + 2;
-  const int least = divide_up(places, kBandGroup);
-  for (int i = packed ? 2 : 1; i >= 0; --i)
-    if (band_pitch(packed, i) >= least &&
-        band_threads_most(packed, band_pitch(packed, i)) >= band_threads(width))
-      layout.pitch = band_pitch(packed, i);
+  layout.lead = round_up(anchor_x, kBandQuad);
+  layout.shift = layout.lead - anchor_x;
+  // Threads read whole quads, and one more than 16 columns need.
+  const int end = round_up(width, kBandGroup) + layout.shift + mask_width + kBandQuad;
+  layout.last = (end - 1) / kBandGroup;
+  if (repeats) {
+    const int left = layout.lead / kBandGroup - 1;
+    const int right = divide_up(layout.lead + width, kBandGroup);
+    layout.first = left > 0 ? left : 0;
+    layout.last = right < layout.last ? right : layout.last;
+  }
+  for (int i = kBandPitches - 1; i >= 0; --i)
+    if (band_pitch(i) > layout.last - layout.first &&
+        band_threads_most(band_pitch(i)) >= band_threads(width))
+      layout.pitch = band_pitch(i);
   return layout;
 }
 
@@ -86,31 +122,37 @@ CONVOLVE_HD constexpr int band_top(int height, int band, int bands) {
   return static_cast<int>(static_cast<long long>(height) * band / bands);
 }
 
-/// Bytes of a block that holds `rows` rows of column sums, and knows for `height` of them which
-/// rows of the picture enter and leave, and for each of `ghosts` whose sum it repeats.
-CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, bool packed, int rows, int height,
-                                             int ghosts) {
-  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(band_planes(packed) * pitch) *
-             4 +
+/// Bytes of a block that holds a batch of `rows` rows, and knows for `height` of them which rows of
+/// the picture enter and leave, and for each of `ghosts` which column it repeats.
+CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, int rows, int height, int ghosts) {
+  return static_cast<std::size_t>(band_slots(rows)) *
+             static_cast<std::size_t>(band_slot_quads(pitch)) * 16 +
          static_cast<std::size_t>(height) * 16 + static_cast<std::size_t>(ghosts) * 4;
 }
+/// Ghosts that no group stands for.
+CONVOLVE_HD constexpr int band_ghosts(int mask_width, bool repeats) {
+  return repeats ? 0 : mask_width - 1;
+}
 
-/// True if steps are summed before, how many whole ones a picture has, how many of them a layer,
-/// and the bytes from one's sums to the next one's.
+/// True if steps are summed before, how many whole ones a picture has, how many of them a block
+/// sums, and a run; and the bytes from one's sums to the next one's.
 CONVOLVE_HD constexpr bool band_steps_serve(int mask_height) {
   return mask_height > kBandFewRows;
 }
 CONVOLVE_HD constexpr int band_steps(int height) {
   return height / kBandStep;
 }
-CONVOLVE_HD constexpr int band_layer_steps(int height, bool packed) {
+CONVOLVE_HD constexpr int band_block_steps(int height) {
   const int steps = band_steps(height) > 0 ? band_steps(height) : 1;
-  return divide_up(steps, divide_up(steps, kBandStepWarps * band_warp_steps(packed)));
+  return round_up(divide_up(steps, divide_up(steps, kBandStepWarps * kBandWarpSteps)),
+                  kBandStepWarps);
 }
-/// Bytes of a block that sums a layer.
-CONVOLVE_HD constexpr std::size_t band_step_bytes(int height, bool packed) {
-  return static_cast<std::size_t>(divide_up(band_layer_steps(height, packed), kBandStepWarps)) *
-         (kBandStepWarps * kBandStep * kBandStepColumns);
+CONVOLVE_HD constexpr int band_run_steps(int height) {
+  return band_block_steps(height) / 2;
+}
+/// Bytes of a block that does so.
+CONVOLVE_HD constexpr std::size_t band_step_bytes(int height) {
+  return static_cast<std::size_t>(band_block_steps(height)) * (kBandStep * kBandStepColumns);
 }
 CONVOLVE_HD constexpr std::size_t band_step_pitch(int width) {
   return static_cast<std::size_t>(band_threads(width)) * kBandWord * 2;

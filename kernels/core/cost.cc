@@ -187,8 +187,6 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   CostTerms common{};
   common[kCostLaunch] = 1;
   common[kCostMegabytes] = picture_megabytes(group) * plane.sample_bytes + each.copied_megabytes;
-  // Column sums of more than 16 bits come to a band in batches, which takes as long again.
-  if (in_bands(plan) && !box_packed(plane, mask)) common[kCostMegabytes] *= 2;
   CostTerms lone = common;
   lone[kCostLoneTile] = 1;
   lone[kCostLoneWork] = each.work;

@@ -58,11 +58,10 @@ struct BandStart {
 };
 
 /// Finds the parts of a start; one thread does so.
-template <bool kPacked>
 class StartFinder {
  public:
   __device__ StartFinder(const LaunchArguments& a, BandStart& start)
-      : a_(a), start_(start), layer_(band_layer_steps(a.group.height, kPacked)) {}
+      : a_(a), start_(start), run_(band_run_steps(a.group.height)) {}
 
   /// `rows`: so many that leave and enter first, threads have anyway.
   __device__ void find(int top, bool with_steps, int rows) {
@@ -131,24 +130,24 @@ class StartFinder {
     for (int i = 0; i < count && rows_ < BandStart::kMost; ++i)
       add_row(min(from, to) + i, from < to ? 1 : -1);
   }
-  /// What is in the memory of the sums above step `end`, from the first row of its layer on.
+  /// What is in the memory of the sums above step `end`, from the first row of its run on.
   __device__ void add_step(int end, int times) {
     if (steps_ < BandStart::kMost) start_.step[steps_] = {end - 1, times};
     ++steps_;
   }
   __device__ void add_steps(Steps whole) {
-    // The first layer that the steps reach into has sums from before them.
-    int next = whole.begin / layer_ * layer_;
+    // The first run that the steps reach into has sums from before them.
+    int next = whole.begin / run_ * run_;
     if (next < whole.begin) add_step(whole.begin, -1);
 #pragma unroll 1
-    for (next += layer_; next < whole.end; next += layer_)
+    for (next += run_; next < whole.end; next += run_)
       add_step(next, 1);
     add_step(whole.end, 1);
   }
 
   const LaunchArguments& a_;
   BandStart& start_;
-  int layer_;
+  int run_;
   int rows_ = 0, steps_ = 0;
 };
 

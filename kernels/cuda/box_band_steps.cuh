@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sums that the bands of kernel `box` begin with where a mask has many rows, the same for however
-// many: of every column, from the first row of a layer down to each eighth one. Of any rows between
-// two steps there is then the difference of two of them, and what whole layers between them have.
+// many: of every column, from the first row of a run down to each eighth one. Of any rows between
+// two steps there is then the difference of two of them, and what whole runs between them have.
 //
-// A block has 256 columns of a layer, each of its warps a share of the rows. It is small but for
+// A block has 256 columns of two runs, each of its warps a share of the rows. It is small but for
 // the memory that its rows come to all at once, so that it finds room beside the bands of the frame
 // before, and those of its own frame find room beside it.
 #pragma once
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kStepThreads = 32 * kBandStepWarps;
 /// Stages that rows come in, a step each.
-constexpr int kStepStages = band_warp_steps(true);
+constexpr int kStepStages = kBandWarpSteps;
 /// What a thread copies at once.
 constexpr int kStepPart = 16;
 
@@ -46,10 +46,10 @@ class StepRows {
         lane_(static_cast<int>(threadIdx.x % 32)),
         x0_(static_cast<int>(blockIdx.x) * kBandStepColumns),
         width_(min(kBandStepColumns, a.group.width - x0_)) {
-    const int layer = band_layer_steps(a.group.height, a.packed);
-    const int each = divide_up(layer, kBandStepWarps), warp = static_cast<int>(threadIdx.x / 32);
-    first_ = static_cast<int>(blockIdx.y) * layer + warp * each;
-    count_ = max(0, min(min(each, layer - warp * each), steps_in_all_ - first_));
+    const int block = band_block_steps(a.group.height), each = block / kBandStepWarps;
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    first_ = static_cast<int>(blockIdx.y) * block + warp * each;
+    count_ = max(0, min(each, steps_in_all_ - first_));
     pixels_ = a.group.src + a.group.channel[0].offset + first_ * kBandStep * pitch_ + x0_;
     aligned_ = (reinterpret_cast<std::uintptr_t>(pixels_) | static_cast<std::uintptr_t>(pitch_)) %
                    kStepPart ==
@@ -138,10 +138,12 @@ __global__ void __launch_bounds__(kStepThreads, kProcessorThreads / kStepThreads
     rows.add(step, sums);
   totals[threadIdx.x] = make_uint4(sums.word[0], sums.word[1], sums.word[2], sums.word[3]);
   __syncthreads();
-  // What the warps above have.
+  // What the warps above have, of the same run.
+  constexpr unsigned kRun = kStepThreads / 2;
   uint4 above = make_uint4(0, 0, 0, 0);
 #pragma unroll 1
-  for (int t = static_cast<int>(threadIdx.x % 32); t < static_cast<int>(threadIdx.x); t += 32) {
+  for (int t = static_cast<int>(threadIdx.x % 32 + threadIdx.x / kRun * kRun);
+       t < static_cast<int>(threadIdx.x); t += 32) {
     above.x += totals[t].x;
     above.y += totals[t].y;
     above.z += totals[t].z;

@@ -1,262 +1,233 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a band's column sums in shared memory to the codes of kernel `box`. A warp makes a piece of
-// two rows at a time, where it has the registers: one row's loads and scan take longer than its
-// instructions.
+// From what a band's columns have in shared memory to the codes of kernel `box`. A warp makes a
+// piece of some rows, from the middle one up or down: windows of that one, and from row to row how
+// much they differ.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/core/box_bands.h"
-#include "kernels/cuda/box_codes.cuh"
+#include "kernels/cuda/box_band_codes.cuh"
+#include "kernels/cuda/box_bands.cuh"
 #include "kernels/cuda/box_scan.cuh"
-#include "kernels/cuda/kernel.cuh"
 
 namespace convolve {
 namespace {
 
-/// Words from a row of sums to the next.
-template <bool kPacked, int kPitch>
-constexpr int kBandRowWords = band_planes(kPacked) * kPitch;
-
-/// Where the words lie that a lane sees of a row's column sums, as windows see them: those of what
-/// 16 outputs see from place kBandGroup * t + place on.
-template <bool kPacked, int kPitch, int kCount>
-class WordPlaces {
- public:
-  __device__ __forceinline__ WordPlaces(const unsigned* row, int t, int place) {
-    const int first = place / kEach, plane = first % kPlanes;
-    const unsigned* const from = row + plane * kPitch + first / kPlanes + t;
-    // Words behind the last plane are in the first planes again.
-    const unsigned* const again = from - (kPlanes * kPitch - 1);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      at_[i] = (plane + i < kPlanes ? from : again) + i * kPitch;
-  }
-  /// Loads them, of row `row` from here.
-  __device__ __forceinline__ void load(unsigned (&word)[kCount], int row) const {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      word[i] = at_[i][row * kBandRowWords<kPacked, kPitch>];
-  }
-  __device__ __forceinline__ void advance(int rows) {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      at_[i] += rows * kBandRowWords<kPacked, kPitch>;
-  }
-
- private:
-  static constexpr int kPlanes = band_planes(kPacked), kEach = kPacked ? 2 : 1;
-  const unsigned* at_[kCount];
-};
-
-/// The same where the first place, 0 or 1, is known to the compiler.
-template <bool kPacked, int kPitch, int kCount>
-class FirstPlaces {
- public:
-  __device__ __forceinline__ FirstPlaces(const unsigned* row, int t) : at_(row + t) {}
-  __device__ __forceinline__ void load(unsigned (&word)[kCount], int row) const {
-    constexpr int kPlanes = band_planes(kPacked);
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      word[i] = at_[row * kBandRowWords<kPacked, kPitch> + i % kPlanes * kPitch + i / kPlanes];
-  }
-  __device__ __forceinline__ void advance(int rows) {
-    at_ += rows * kBandRowWords<kPacked, kPitch>;
-  }
-
- private:
-  const unsigned* at_;
-};
-
-/// A lane's share of the sum of places begin to end - 1, row by row.
-template <bool kPacked, int kPitch>
-class WindowShare {
- public:
-  __device__ __forceinline__ WindowShare(const unsigned* row, int begin, int end) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int word = begin / kEach + lane, words = divide_up(end, kEach);
-    count_ = max(0, divide_up(words - word, 32));
-    at_ = row + word % kPlanes * kPitch + word / kPlanes;
-    if constexpr (kPacked) {
-      // Only the first word can begin before, and only the last one end behind.
-      first_ = word * kEach < begin ? kSecond : kBoth;
-      last_ = (word + 32 * (count_ - 1)) * kEach + 1 == end ? kFirst : kBoth;
-    }
-  }
-  template <int kRows>
-  __device__ __forceinline__ void add(unsigned (&sum)[kRows]) const {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-      sum[r] = 0;
-    const unsigned* at = at_;
-    unsigned each = first_;
-#pragma unroll 4
-    for (int i = 1; i < count_; ++i, at += 32 / kPlanes) {
-      add_words(at, each, sum);
-      each = kBoth;
-    }
-    if (count_ > 0) add_words(at, each & last_, sum);
-  }
-  __device__ __forceinline__ void advance(int rows) {
-    at_ += rows * kBandRowWords<kPacked, kPitch>;
-  }
-
- private:
-  static constexpr int kPlanes = band_planes(kPacked), kEach = kPacked ? 2 : 1;
-
-  template <int kRows>
-  static __device__ __forceinline__ void add_words(const unsigned* at, unsigned each,
-                                                   unsigned (&sum)[kRows]) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      const unsigned word = at[r * kBandRowWords<kPacked, kPitch>];
-      sum[r] = kPacked ? add_pair(word, each, sum[r]) : sum[r] + word;
-    }
-  }
-
-  const unsigned* at_;
-  unsigned first_ = kBoth, last_ = kBoth;
-  int count_;
-};
-
-/// What a warp has of a picture, of any width: a piece of its rows, of which it shares a batch's
-/// with others, as what it knows of a piece it need not find out again. Found out before there are
-/// any sums.
+/// What a warp makes of a batch, a piece of rows as wide as 32 groups at most.
 struct BandShare {
+  /// Before there are any sums.
   __device__ __forceinline__ explicit BandShare(int width) {
     const int all = divide_up(width, kBandGroup);
     const int warp = static_cast<int>(threadIdx.x / 32), warps = static_cast<int>(blockDim.x / 32);
-    pieces = divide_up(all, 32);
-    groups = divide_up(all, pieces);
-    sharing = max(1, warps / pieces);
-    piece = warp / sharing;
-    part = warp - piece * sharing;
-    step = warps / sharing;
-    // Not to be found out where they are needed.
-    asm volatile(""
-                 : "+r"(pieces), "+r"(groups), "+r"(sharing), "+r"(piece), "+r"(part), "+r"(step));
-  }
-  /// The first row of the part, of `count` rows.
-  __device__ __forceinline__ int row(int count) const {
-    return static_cast<int>(static_cast<unsigned>(count * part) / static_cast<unsigned>(sharing));
-  }
-  __device__ __forceinline__ int rows(int count) const {
-    return static_cast<int>(static_cast<unsigned>(count * (part + 1)) /
-                            static_cast<unsigned>(sharing)) -
-           row(count);
+    const int pieces = divide_up(all, 32), each = divide_up(all, pieces);
+    const int sharing = warps / pieces, piece = warp / sharing, part = warp - piece * sharing;
+    const int up = sharing / 2;  // There are two of them at least.
+    down = part >= up ? 1 : 0;
+    parts = down != 0 ? sharing - up : up;
+    share = part - down * up;
+    first = piece * each;
+    lanes = min(each, all - first);
+    serves = piece < pieces;
+    asm volatile("" : "+r"(first), "+r"(lanes), "+r"(parts), "+r"(share), "+r"(down));
   }
 
-  int pieces, groups;  ///< Of a row, and groups of 16 columns of a piece.
-  int sharing, part;   ///< Warps that share a piece's rows, and which of them this is.
-  int piece, step;     ///< The warp's first piece, and how many on the next one is.
+  int first, lanes;  ///< Groups of 16 columns, one a lane.
+  int down;          ///< 1 if rows from the middle one down, 0 if those above it, the lowest first.
+  int parts, share;  ///< How many warps share these, and which of them this is.
+  bool serves;       ///< False for warps without a piece.
 };
 
-/// Window sums of a block's rows, and their codes. `kOddOut`, `kOddIn`: the sum that leaves first,
-/// and the one that enters, are the second ones of their words.
-template <bool kPacked, int kPitch, bool kOddOut, bool kOddIn>
+/// The words of a group's quads, and one more.
+constexpr int kGroupQuads = kBandPlanes + 1;
+struct GroupWords {
+  unsigned word[kGroupQuads * kBandQuad];
+  __device__ __forceinline__ void set(int quad, const uint4& words) {
+    word[kBandQuad * quad] = words.x;
+    word[kBandQuad * quad + 1] = words.y;
+    word[kBandQuad * quad + 2] = words.z;
+    word[kBandQuad * quad + 3] = words.w;
+  }
+};
+
+/// Calls visit(std::integral_constant<int, shift>()) for a shift below a quad, the same for all
+/// lanes.
+template <class Visit>
+__device__ __forceinline__ void visit_shift(int shift, Visit&& visit) {
+  if (shift < 2) {
+    if (shift == 0)
+      visit(std::integral_constant<int, 0>());
+    else
+      visit(std::integral_constant<int, 1>());
+  } else {
+    if (shift == 2)
+      visit(std::integral_constant<int, 2>());
+    else
+      visit(std::integral_constant<int, 3>());
+  }
+}
+
+/// Windows of a lane's 16 columns.
+template <int kPitch, int kRows>
 class BandWindows {
  public:
   __device__ __forceinline__ BandWindows(const LaunchArguments& a, const BandLayout& layout,
-                                         const unsigned* sums)
-      : group_(a.group),
+                                         const BandShare& share, const uint4* slots)
+      : a_(a),
         layout_(layout),
-        mask_width_(a.mask.width),
-        sums_(sums),
-        to_(a.group.dst + a.group.channel[0].offset),
-        codes_(a.group.channel[0], a.mask.width * a.mask.height) {
-    aligned_ =
-        (reinterpret_cast<std::uintptr_t>(to_) | static_cast<std::uintptr_t>(group_.dst_pitch)) %
-            kBandGroup ==
-        0;
+        share_(share),
+        slots_(slots + share.down * kOneWay * kSlot),
+        middle_(slots + kPairs * kSlot),
+        leaves_(layout.shift),
+        enters_((layout.shift + a.mask.width) % kBandQuad) {
+    // Lanes behind the piece repeat its last group, for nobody.
+    const int group = share.first + min(lane(), share.lanes - 1);
+    leaving_[0] = near(group);
+    leaving_[1] = near(group + 1);
+    const int quad = (layout.shift + a.mask.width) / kBandQuad;
+    const int plane = quad % kBandPlanes, behind = group + quad / kBandPlanes;
+    const int from = near(behind), again = near(behind + 1);
+#pragma unroll
+    for (int i = 0; i < kGroupQuads; ++i)
+      entering_[i] = plane + i < kBandPlanes ? from + (plane + i) * kPitch
+                                             : again + (plane + i - kBandPlanes) * kPitch;
   }
 
-  /// Rows y to y + count - 1.
-  __device__ __forceinline__ void make(const BandShare& share, int y, int count) const {
-    const int row = share.row(count), rows = share.rows(count);
-    const int all = divide_up(group_.width, kBandGroup);
+  /// From how rows differ, how much the piece's first window does: lane i keeps it for the ith row
+  /// from the middle one.
+  __device__ __forceinline__ void find_firsts() {
+    unsigned share[kOneWay];
+    share_window(slots_, share);
+#pragma unroll
+    for (int i = 0; i < kOneWay; ++i) {
+      const unsigned low = sum_of_lanes(low_of(share[i])), high = sum_of_lanes(high_of(share[i]));
+      first_ = lane() == 2 * i ? low : lane() == 2 * i + 1 ? high : first_;
+    }
+  }
+
+  /// The lane's part of a batch of `count` rows, the first of which goes to `to`.
+  template <class Codes>
+  __device__ __forceinline__ void make(std::uint8_t* to, int count) const {
+    const int x = (share_.first + lane()) * kBandGroup;
+    const int columns = lane() < share_.lanes ? min(kBandGroup, a_.group.width - x) : 0;
+    const bool aligned =
+        (reinterpret_cast<std::uintptr_t>(to) | static_cast<std::uintptr_t>(a_.group.dst_pitch)) %
+            kBandGroup ==
+        0;
+    const std::int64_t pitch = share_.down != 0 ? a_.group.dst_pitch : -a_.group.dst_pitch;
+    to += x + kMiddle * a_.group.dst_pitch;
+    // Rows are numbered from the middle one, 0, on, which is made by those below it.
+    const int first = 1 - share_.down, last = share_.down != 0 ? count - kMiddle : kMiddle + 1;
+    const int rows = max(0, last - first);
+    const int begin = first + rows * share_.share / share_.parts;
+    const int end = first + rows * (share_.share + 1) / share_.parts;
+    const auto store = [&](int row, const Codes& codes) {
+      // Rows above the middle one may lie below the batch.
+      if (row < begin || row >= end || (share_.down == 0 && kMiddle - row >= count)) return;
+      store_codes(to + row * pitch, codes, aligned, columns);
+    };
+    Codes codes(a_);
+    {
+      GroupWords in, out;
+      unsigned window[kBandGroup + 1], share[1], before[1];
+      load(middle_, in, out);
+      share_window(middle_, share);
+      window[0] = 0;
+      exchange(in, out, window);
+      before[0] = window[kBandGroup];
+      sum_before(before);
+      codes.begin(sum_of_lanes(share[0]) + before[0], window);
+    }
+    store(0, codes);
+    const uint4* slot = slots_;
 #pragma unroll 1
-    for (int piece = share.piece; piece < share.pieces; piece += share.step) {
-      const int first = piece * share.groups;
-      make_piece(y + row, rows, first, min(share.groups, all - first),
-                 sums_ + row * kBandRowWords<kPacked, kPitch>);
+    for (int row = 1; row < end; row += 2, slot += kSlot) {
+      GroupWords in, out;
+      unsigned more[kBandGroup + 1], before[2];
+      more[0] = kAbove << 16 | kAbove;
+      load(slot, in, out);
+      exchange(in, out, more);
+      before[0] = (more[kBandGroup] & 0xFFFFu) - kAbove;
+      before[1] = (more[kBandGroup] >> 16) - kAbove;
+      sum_before(before);
+      codes.template add<0>(__shfl_sync(kAllLanes, first_, row - 1) + before[0] - kAbove, more);
+      store(row, codes);
+      codes.template add<1>(__shfl_sync(kAllLanes, first_, row) + before[1] - kAbove, more);
+      store(row + 1, codes);
     }
   }
 
  private:
-  static constexpr int kPlanes = band_planes(kPacked);
-  /// Rows that a warp makes at once: as many as there are registers for.
-  static constexpr int kAtOnce =
-      kPacked && band_threads_most(kPacked, kPitch) <= kBandFewThreads ? 2 : 1;
+  static constexpr int kSlot = band_slot_quads(kPitch), kPairs = band_slots(kRows) - 1;
+  static constexpr int kOneWay = kPairs / 2, kMiddle = kPairs;
+  /// Above 0 whatever is taken away.
+  static constexpr unsigned kAbove = 1u << 15;
 
-  struct Places {
-    WindowShare<kPacked, kPitch> share;
-    FirstPlaces<kPacked, kPitch, kPlanes + kOddOut> leaving;
-    WordPlaces<kPacked, kPitch, kPlanes + kOddIn> entering;
+  static __device__ __forceinline__ int lane() {
+    return static_cast<int>(threadIdx.x % 32);
+  }
+  __device__ __forceinline__ int near(int group) const {
+    return min(max(group, layout_.first), layout_.last) - layout_.first;
+  }
 
-    __device__ __forceinline__ void advance(int rows) {
-      share.advance(rows);
-      leaving.advance(rows);
-      entering.advance(rows);
+  __device__ __forceinline__ void load(const uint4* slot, GroupWords& in, GroupWords& out) const {
+#pragma unroll
+    for (int i = 0; i < kGroupQuads; ++i) {
+      in.set(i, slot[entering_[i]]);
+      out.set(i, slot[i < kBandPlanes ? leaving_[0] + i * kPitch : leaving_[1]]);
     }
-  };
+  }
+  /// What the windows and the one behind them have more than the first, and more[0].
+  __device__ __forceinline__ void exchange(const GroupWords& in, const GroupWords& out,
+                                           unsigned (&more)[kBandGroup + 1]) const {
+    visit_shift(enters_, [&](auto enters) {
+      visit_shift(leaves_, [&](auto leaves) {
+#pragma unroll
+        for (int i = 0; i < kBandGroup; ++i)
+          more[i + 1] = more[i] + in.word[decltype(enters)::value + i] -
+                        out.word[decltype(leaves)::value + i];
+      });
+    });
+  }
 
-  /// Of `rows` rows from y on, 16 columns for each of `groups` lanes from group `first` on.
-  __device__ __forceinline__ void make_piece(int y, int rows, int first, int groups,
-                                             const unsigned* sums) const {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int begin = first * kBandGroup + layout_.first;
-    // Lanes behind the piece repeat its last group, for nobody.
-    const int t = first + min(lane, groups - 1), x = (first + lane) * kBandGroup;
-    Places places = {
-        {sums, begin, begin + mask_width_}, {sums, t}, {sums, t, layout_.first + mask_width_}};
-    const int columns = lane < groups ? min(kBandGroup, group_.width - x) : 0;
-    std::uint8_t* to = to_ + y * group_.dst_pitch + x;
-    int r = 0;
+  /// The lane's share of the piece's first window, in adjacent slots.
+  template <int kSlots>
+  __device__ __forceinline__ void share_window(const uint4* slots, unsigned (&sum)[kSlots]) const {
+    const int end = leaves_ + a_.mask.width, quads = divide_up(end, kBandQuad);
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i)
+      sum[i] = 0;
+    int group = share_.first + lane() / kBandPlanes;
 #pragma unroll 1
-    for (; r + kAtOnce <= rows; r += kAtOnce) {
-      make_rows<kAtOnce>(places, to, columns);
-      to += kAtOnce * group_.dst_pitch;
-      places.advance(kAtOnce);
+    for (int quad = lane(); quad < quads; quad += 32, group += 32 / kBandPlanes) {
+      const uint4* const at = slots + lane() % kBandPlanes * kPitch + near(group);
+#pragma unroll
+      for (int i = 0; i < kSlots; ++i) {
+        const uint4 words = at[i * kSlot];
+        sum[i] += words.x + words.y;
+        sum[i] += words.z + words.w;
+      }
     }
-    if (kAtOnce > 1 && r < rows) make_rows<1>(places, to, columns);
+    // The first quad begins before the window, and the last one ends behind it.
+    const int over = lane() < leaves_ ? lane() : end + lane() - leaves_;
+    if (over >= quads * kBandQuad) return;
+    const int place = over / kBandQuad;
+    const auto* const at =
+        reinterpret_cast<const unsigned*>(slots + place % kBandPlanes * kPitch +
+                                          near(share_.first + place / kBandPlanes)) +
+        over % kBandQuad;
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i)
+      sum[i] -= at[i * kSlot * kBandQuad];
   }
 
-  template <int kRows>
-  __device__ __forceinline__ void make_rows(const Places& places, std::uint8_t* to,
-                                            int columns) const {
-    unsigned first[kRows], before[kRows], more[kRows][kBandGroup + 1];
-    places.share.add(first);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-      unsigned in[kPlanes + kOddIn], out[kPlanes + kOddOut];
-      places.leaving.load(out, r);
-      places.entering.load(in, r);
-      // How much each window has more than the lane's first one, and kAbove.
-      more[r][0] = kAbove;
-#pragma unroll
-      for (int i = 0; i < kBandGroup; ++i)
-        more[r][i + 1] = kPacked ? add_pair(entering_and_leaving<kOddIn, kOddOut>(in, out, i),
-                                            kExchange, more[r][i])
-                                 : more[r][i] + in[i] - out[i];
-      before[r] = more[r][kBandGroup] - kAbove;
-      first[r] = sum_of_lanes(first[r]);
-    }
-    sum_before(before);
-#pragma unroll
-    for (int r = 0; r < kRows; ++r, to += group_.dst_pitch) {
-      unsigned code[4];
-      codes_.make(first[r] + before[r] - kAbove, more[r], code);
-      store(to, columns, code);
-    }
-  }
-
-  /// So much that no difference from the first window is below 0; packed, as bits of a float.
-  static constexpr unsigned kAbove = kPacked ? kFloatBits | 1u << 20 : 1u << 25;
-  static_assert(!kPacked || kBandGroup * 65535 < 1 << 20);
-
-  __device__ __forceinline__ void store(std::uint8_t* to, int columns,
-                                        const unsigned (&code)[4]) const {
-    if (aligned_ && columns == kBandGroup) {
+  template <class Codes>
+  __device__ __forceinline__ void store_codes(std::uint8_t* to, const Codes& codes, bool aligned,
+                                              int columns) const {
+    unsigned code[kBandGroup / 4];
+    codes.make(code);
+    if (aligned && columns == kBandGroup) {
       *reinterpret_cast<uint4*>(to) = make_uint4(code[0], code[1], code[2], code[3]);
     } else if (columns > 0) {
 #pragma unroll
@@ -265,30 +236,14 @@ class BandWindows {
     }
   }
 
-  const GroupArguments& group_;
+  const LaunchArguments& a_;
   const BandLayout& layout_;
-  int mask_width_;
-  const unsigned* sums_;
-  std::uint8_t* to_;
-  GroupCodes<kAbove> codes_;
-  bool aligned_;
+  const BandShare& share_;
+  const uint4 *slots_, *middle_;
+  int leaves_, enters_;  ///< Places before the first one that does so, in its quad.
+  int leaving_[2], entering_[kGroupQuads];
+  unsigned first_ = 0;
 };
-
-template <bool kPacked, int kPitch>
-__device__ __forceinline__ void make_windows(const LaunchArguments& a, const BandLayout& layout,
-                                             const BandShare& share, const unsigned* sums, int y,
-                                             int count) {
-  if constexpr (kPacked) {
-    const bool odd_out = layout.first % 2 != 0, odd_in = (layout.first + a.mask.width) % 2 != 0;
-    if (odd_out && odd_in)
-      return BandWindows<kPacked, kPitch, true, true>(a, layout, sums).make(share, y, count);
-    if (odd_out)
-      return BandWindows<kPacked, kPitch, true, false>(a, layout, sums).make(share, y, count);
-    if (odd_in)
-      return BandWindows<kPacked, kPitch, false, true>(a, layout, sums).make(share, y, count);
-  }
-  BandWindows<kPacked, kPitch, false, false>(a, layout, sums).make(share, y, count);
-}
 
 }  // namespace
 }  // namespace convolve

@@ -4,16 +4,18 @@
 //
 // A block has a processor, and a band of rows, as wide as the picture:
 //
-//   columns   a thread keeps the sums of eight columns: a row enters, a row leaves. It asks for all
-//             of its rows at first, and begins with sums that a launch before has made for all
-//             bands (box_band_steps.cuh);
-//   ghosts    repeat the sums of other columns: borders work on both axes on their own;
+//   columns   a thread has eight of them, and asks for all rows that enter and leave: how much each
+//             row's column sums differ from the next one's, which fits 9 bits, and the sums of the
+//             middle row, which a launch before has nearly made for all bands
+//             (box_band_steps.cuh);
+//   ghosts    repeat other columns: borders work on both axes on their own;
 //   windows   a warp makes up to 512 outputs of a row: from window to window one column enters and
-//             one leaves, so that the sum of such differences, a scan, is all they need.
+//             one leaves, so that the sum of such differences, a scan, is all they need. From the
+//             middle up and down, windows of how rows differ are added to those of the row before.
 //
 // Two barriers, and no column beside the picture is summed. All rows that a block reads were in the
 // L2 cache a moment before, as its neighbours and the launch before read them, too. Where not all
-// of a band's sums fit, it comes in batches of rows.
+// rows of a band fit, it comes in batches.
 //
 // That launch lets the next one begin as soon as it knows that all before it is over. So this one
 // may read the picture at once, and waits for those sums only.
@@ -25,55 +27,49 @@
 namespace convolve {
 namespace {
 
-/// Column sums of ghosts beside the picture.
-template <bool kPacked, int kPitch>
+CONVOLVE_HD inline BandLayout layout_of(const LaunchArguments& a, Border border) {
+  return band_layout(a.group.width, a.mask.width, a.mask.anchor_x, band_repeats(border));
+}
+
+/// Ghosts that groups do not stand for.
+template <int kPitch>
 class BandGhosts {
  public:
   /// `table`: a word of shared memory for each ghost.
   __device__ BandGhosts(const LaunchArguments& a, unsigned* table)
-      : a_(a), table_(table), ghosts_(a.mask.width - 1) {}
+      : a_(a), table_(table), ghosts_(band_ghosts(a.mask.width, band_repeats(a.group.border))) {}
 
-  /// Finds out where ghosts lie and whose sums they repeat.
-  __device__ __forceinline__ void find(int lead) const {
+  /// Finds out where ghosts lie and which columns they repeat.
+  __device__ __forceinline__ void find(const BandLayout& layout) const {
     const int width = a_.group.width;
+    const auto word = [&](int x) { return static_cast<unsigned>(layout.word_at(x + layout.lead)); };
 #pragma unroll 1
     for (int i = static_cast<int>(threadIdx.x); i < ghosts_; i += static_cast<int>(blockDim.x)) {
       const int x = i - a_.mask.anchor_x + (i < a_.mask.anchor_x ? 0 : width);
-      const int from = border_index(a_.group.border, x, width);
-      table_[i] = place_of(x + lead) << 16 | (from == kNoSignal ? kNothing : place_of(from + lead));
+      table_[i] = word(x) << 16 | word(border_index(a_.group.border, x, width));
     }
   }
 
-  /// Fills them in, in `count` rows.
-  __device__ __forceinline__ void make(unsigned* sums, int count) const {
-    Sum* const row = reinterpret_cast<Sum*>(sums);
-    const auto nothing =
-        static_cast<Sum>(a_.group.channel[0].black * static_cast<unsigned>(a_.mask.height));
+  /// Fills them in, in `count` slots, if there are any, behind a barrier; and then there is one.
+  __device__ __forceinline__ void make(uint4* slot, int count) const {
+    if (ghosts_ == 0) return;
+    unsigned* const slots = reinterpret_cast<unsigned*>(slot);
     const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-    // So many threads share the rows of a ghost, a power of two.
-    const int log = 31 - __clz(max(1, threads / max(1, ghosts_)));
+    // So many threads share the slots of a ghost, a power of two.
+    const int log = 31 - __clz(max(1, threads / ghosts_));
 #pragma unroll 1
     for (int i = thread; i < ghosts_ << log; i += threads) {
-      const unsigned places = table_[i >> log];
-      Sum* const to = row + (places >> 16);
-      const unsigned from = places & 0xFFFFu;
+      const unsigned words = table_[i >> log];
 #pragma unroll 4
-      for (int r = i & ((1 << log) - 1); r < count; r += 1 << log)
-        to[r * kRow] = from == kNothing ? nothing : row[r * kRow + from];
+      for (int slot = i & ((1 << log) - 1); slot < count; slot += 1 << log)
+        slots[slot * kWords + (words >> 16)] = slots[slot * kWords + (words & 0xFFFFu)];
     }
+    __syncthreads();
   }
 
  private:
-  using Sum = std::conditional_t<kPacked, std::uint16_t, std::uint32_t>;
-  static constexpr int kEach = kPacked ? 2 : 1, kPlanes = band_planes(kPacked);
-  static constexpr int kRow = kPlanes * kPitch * kEach;
-  static constexpr unsigned kNothing = 0xFFFF;
-  static_assert(kRow < static_cast<int>(kNothing));
-
-  static __device__ __forceinline__ unsigned place_of(int place) {
-    const unsigned at = static_cast<unsigned>(place), word = at / kEach;
-    return (word % kPlanes * kPitch + word / kPlanes) * kEach + at % kEach;
-  }
+  static constexpr int kWords = kBandQuad * band_slot_quads(kPitch);
+  static_assert(kWords <= 1 << 16);
 
   const LaunchArguments& a_;
   unsigned* table_;
@@ -82,26 +78,28 @@ class BandGhosts {
 
 /// Registers of a thread: beside a block of 16 warps there is room for one of box_step_kernel, so
 /// that rows come while that works.
-constexpr int band_registers(bool packed, int pitch) {
-  return band_threads_most(packed, pitch) <= kBandFewThreads ? 120 : 64;
+constexpr int band_registers(int pitch) {
+  return band_threads_most(pitch) <= kBandFewThreads ? 120 : 64;
 }
 #if CUDART_VERSION >= 12040
-#define CONVOLVE_BAND_BOUNDS(packed, pitch) __maxnreg__(band_registers(packed, pitch))
+#define CONVOLVE_BAND_BOUNDS(pitch) __maxnreg__(band_registers(pitch))
 #else
-#define CONVOLVE_BAND_BOUNDS(packed, pitch) __launch_bounds__(band_threads_most(packed, pitch))
+#define CONVOLVE_BAND_BOUNDS(pitch) __launch_bounds__(band_threads_most(pitch))
 #endif
 
-template <bool kPacked, int kPitch, bool kWhole>
-__global__ void CONVOLVE_BAND_BOUNDS(kPacked, kPitch)
+/// kSingle: a band is one batch.
+template <int kPitch, int kRows, bool kWhole, bool kSingle>
+__global__ void CONVOLVE_BAND_BOUNDS(kPitch)
     box_band_kernel(const __grid_constant__ LaunchArguments a) {
-  constexpr int kWords = kBandRowWords<kPacked, kPitch>;
-  using Columns = BandColumns<kPacked, kPitch, kWhole>;
+  constexpr int kPairs = band_slots(kRows) - 1, kSlot = band_slot_quads(kPitch);
+  using Columns = BandColumns<kPitch, kRows, kWhole>;
   __shared__ BandStart start;
   admit_next_launch();
-  auto* const sums = shared_cells<unsigned>();
-  const BandLayout layout = band_layout(a.group.width, a.mask.width, a.mask.anchor_x, kPacked);
-  auto* const offsets = reinterpret_cast<longlong2*>(sums + a.batch_rows * kWords);
-  const BandGhosts<kPacked, kPitch> ghosts(a, reinterpret_cast<unsigned*>(offsets + a.tile_height));
+  auto* const slots = shared_cells<uint4>();
+  auto* const middle = slots + kPairs * kSlot;
+  auto* const offsets = reinterpret_cast<longlong2*>(middle + kSlot);
+  const BandLayout layout = layout_of(a, a.group.border);
+  const BandGhosts<kPitch> ghosts(a, reinterpret_cast<unsigned*>(offsets + a.tile_height));
   const int y0 =
       band_top(a.group.height, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
   const int rows =
@@ -116,74 +114,90 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPacked, kPitch)
   __syncthreads();
   const int x = static_cast<int>(threadIdx.x) * kBandWord, top = y0 - a.mask.anchor_y;
   const bool steps = a.intermediate != nullptr;
-  if (threadIdx.x == blockDim.x - 32)
-    StartFinder<kPacked>(a, start).find(top, steps, min(rows, a.batch_rows));
+  if (threadIdx.x == blockDim.x - 32) StartFinder(a, start).find(top, steps, min(rows, kRows));
   if (!steps) await_previous_launch();
   const BandShare share(a.group.width);
-  Columns columns(a, layout.lead, x);
   const bool inner = kWhole && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
-  const auto begin = [&](int r, int count) {
-    if (inner)
-      columns.begin_inner(top + r, count);
-    else
-      columns.begin(offsets + r, count);
-  };
-  begin(0, min(rows, a.batch_rows));
-  ghosts.find(layout.lead);
-  __syncthreads();
-  if (columns.mine() && start.serves) columns.add_rows(start);
-  if (columns.mine() && !start.serves) columns.add_each_row(top);
-  if (steps) await_previous_launch();
-  if (columns.mine() && start.serves) columns.add_steps(start);
+  const bool floats = FloatCodes<kRows>::serve(a);
+  ghosts.find(layout);
+  EightSums<false> above;
 #pragma unroll 1
-  for (int r = 0;;) {
-    const int count = min(a.batch_rows, rows - r);
-    columns.walk(count, sums);
-    r += count;
-    const int more = min(a.batch_rows, rows - r);
-    if (Columns::kAsksEarly && more > 0) begin(r, more);
+  for (int r = 0;; r += kRows) {
+    const int count = kSingle ? rows : min(kRows, rows - r);
+    Columns columns(a, layout, x);
+    if (inner)
+      columns.store_differences(columns.inner(top + r, count), slots);
+    else
+      columns.store_differences(columns.outer(offsets + r, count), slots);
     __syncthreads();
-    ghosts.make(sums, count);
+    ghosts.make(slots, kPairs);
+    BandWindows<kPitch, kRows> windows(a, layout, share, slots);
+    const bool begins = r == 0 && columns.mine();
+    const bool by_steps = begins && start.serves && start.steps > 0;
+    if (begins && start.serves) columns.add_rows(start);
+    if (begins && !start.serves) columns.add_each_row(top);
+    if (r > 0) columns.go_on(above);
+    if (r == 0 && steps) await_previous_launch();
+    // They take as long to come as windows of differences.
+    if (by_steps) columns.ask_for_steps(start);
+    if (share.serves) windows.find_firsts();
+    if (by_steps) columns.add_steps(start);
+    columns.store_middle(middle);
+    if (!kSingle) above = columns.above_next();
     __syncthreads();
-    make_windows<kPacked, kPitch>(a, layout, share, sums, y0 + r - count, count);
-    if (more <= 0) break;
-    if (!Columns::kAsksEarly) begin(r, more);
+    ghosts.make(middle, 1);
+    if (share.serves) {
+      std::uint8_t* const to =
+          a.group.dst + a.group.channel[0].offset + (y0 + r) * a.group.dst_pitch;
+      if (floats)
+        windows.template make<FloatCodes<kRows>>(to, count);
+      else
+        windows.template make<WholeCodes>(to, count);
+    }
+    if (kSingle || rows - r <= kRows) break;
     __syncthreads();
   }
 }
 
-BandLayout layout_of(const LaunchArguments& a) {
-  return band_layout(a.group.width, a.mask.width, a.mask.anchor_x, a.packed);
+template <int kPitch, int kRows, bool kWhole>
+Kernel select_batches(const LaunchArguments& a) {
+  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, kWhole, true>
+                                : box_band_kernel<kPitch, kRows, kWhole, false>;
+}
+template <int kPitch, int kRows>
+Kernel select_loads(const LaunchArguments& a, bool whole) {
+  return whole ? select_batches<kPitch, kRows, true>(a) : select_batches<kPitch, kRows, false>(a);
+}
+template <int kPitch>
+Kernel select_rows(const LaunchArguments& a, bool whole) {
+  constexpr int kFew = band_rows(kPitch, kBandFewBatch), kMost = band_rows(kPitch, kBandMostBatch);
+  return band_rows(kPitch, a.batch_rows) == kMost ? select_loads<kPitch, kMost>(a, whole)
+                                                  : select_loads<kPitch, kFew>(a, whole);
+}
+Kernel select_kernel(const LaunchArguments& a, Border border, bool whole) {
+  const int pitch = layout_of(a, border).pitch;
+  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, whole)
+         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, whole)
+         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, whole)
+                                  : select_rows<band_pitch(3)>(a, whole);
 }
 
-template <bool kPacked, int kPitch>
-Kernel select_loads(bool whole) {
-  return whole ? box_band_kernel<kPacked, kPitch, true> : box_band_kernel<kPacked, kPitch, false>;
-}
-
-Kernel select_kernel(const LaunchArguments& a, bool whole) {
-  const int pitch = layout_of(a).pitch;
-  if (!a.packed)
-    return pitch == band_pitch(false, 0) ? select_loads<false, band_pitch(false, 0)>(whole)
-                                         : select_loads<false, band_pitch(false, 1)>(whole);
-  return pitch == band_pitch(true, 0)   ? select_loads<true, band_pitch(true, 0)>(whole)
-         : pitch == band_pitch(true, 1) ? select_loads<true, band_pitch(true, 1)>(whole)
-                                        : select_loads<true, band_pitch(true, 2)>(whole);
-}
-
-std::size_t shared_bytes(const LaunchArguments& a) {
-  return band_bytes(layout_of(a).pitch, a.packed, a.batch_rows, a.tile_height, a.mask.width - 1);
+std::size_t shared_bytes(const LaunchArguments& a, Border border) {
+  const int pitch = layout_of(a, border).pitch;
+  return band_bytes(pitch, band_rows(pitch, a.batch_rows), a.tile_height,
+                    band_ghosts(a.mask.width, band_repeats(border)));
 }
 
 }  // namespace
 
-// How rows are aligned is not known before there are pictures.
+// How rows are aligned is not known before there are pictures, and the border may change.
 cudaError_t load_box_bands(const LaunchArguments& arguments) {
-  cudaError_t error =
-      load_kernel(box_step_kernel, band_step_bytes(arguments.group.height, arguments.packed));
-  for (const bool whole : {false, true})
-    if (error == cudaSuccess)
-      error = load_kernel(select_kernel(arguments, whole), shared_bytes(arguments));
+  cudaError_t error = load_kernel(box_step_kernel, band_step_bytes(arguments.group.height));
+  for (const Border border : {Border::kReplicate, Border::kMirror})
+    for (const bool whole : {false, true})
+      if (error == cudaSuccess)
+        error =
+            load_kernel(select_kernel(arguments, border, whole), shared_bytes(arguments, border));
   return error;
 }
 
@@ -193,17 +207,16 @@ cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stre
   LaunchArguments a = arguments;
   if (group.height < kBandStep) a.intermediate = nullptr;
   if (a.intermediate != nullptr) {
-    const int layer = band_layer_steps(group.height, a.packed);
-    const dim3 grid(static_cast<unsigned>(divide_up(group.width, kBandStepColumns)),
-                    static_cast<unsigned>(divide_up(band_steps(group.height), layer)));
-    const cudaError_t error =
-        launch_overlapping(box_step_kernel, grid, dim3(kStepThreads),
-                           band_step_bytes(group.height, a.packed), stream, a);
+    const dim3 grid(
+        static_cast<unsigned>(divide_up(group.width, kBandStepColumns)),
+        static_cast<unsigned>(divide_up(band_steps(group.height), band_block_steps(group.height))));
+    const cudaError_t error = launch_overlapping(box_step_kernel, grid, dim3(kStepThreads),
+                                                 band_step_bytes(group.height), stream, a);
     if (error != cudaSuccess) return error;
   }
   const dim3 bands(static_cast<unsigned>(min(a.tile_width, group.height)));
-  return launch_overlapping(select_kernel(a, whole_columns(group)), bands, threads, shared_bytes(a),
-                            stream, a);
+  return launch_overlapping(select_kernel(a, group.border, whole_columns(group)), bands, threads,
+                            shared_bytes(a, group.border), stream, a);
 }
 
 }  // namespace convolve

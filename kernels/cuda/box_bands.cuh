@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Column sums of kernel `box` in bands: eight adjacent columns a thread, which follow the rows
-// down.
+// What windows of kernel `box` in bands see of rows: how much their column sums differ, and those
+// of a middle row; eight adjacent columns a thread.
 #pragma once
 
-#include <limits>
-#include <type_traits>
-
 #include "kernels/core/box_bands.h"
+#include "kernels/cuda/box_band_rows.cuh"
 #include "kernels/cuda/box_band_start.cuh"
 #include "kernels/cuda/kernel.cuh"
 #include "kernels/cuda/overlap.cuh"
 
 namespace convolve {
 namespace {
+
+/// The two numbers of a pair, low + 65536 * high, which fit 16 bits with their signs.
+__device__ __forceinline__ unsigned low_of(unsigned pair) {
+  return static_cast<unsigned>(static_cast<int>(pair << 16) >> 16);
+}
+__device__ __forceinline__ unsigned high_of(unsigned pair) {
+  return static_cast<unsigned>(static_cast<int>(pair + 0x8000u) >> 16);
+}
 
 /// Eight adjacent columns. Packed, two sums of 16 bits are a word: added and subtracted as one
 /// number, which is exact modulo 2^32 even where a half is negative on the way.
@@ -27,20 +33,13 @@ struct EightSums {
     for (int i = 0; i < kWords; ++i)
       word[i] += times * part(codes, i);
   }
-  /// Adds one's, and takes the other's away.
-  __device__ __forceinline__ void exchange(uint2 enter, uint2 leave) {
+  /// Adds packed sums, so many times.
+  __device__ __forceinline__ void add(uint4 sums, unsigned times) {
+    static_assert(!kPacked);
+    const unsigned pair[4] = {sums.x, sums.y, sums.z, sums.w};
 #pragma unroll
     for (int i = 0; i < kWords; ++i)
-      word[i] = word[i] + part(enter, i) - part(leave, i);
-  }
-  /// Adds those of a step, packed, so many times.
-  __device__ __forceinline__ void add(uint4 step, unsigned times) {
-    const unsigned pair[4] = {step.x, step.y, step.z, step.w};
-#pragma unroll
-    for (int i = 0; i < kWords; ++i)
-      word[i] += times * (kPacked      ? pair[i]
-                          : i % 2 == 0 ? pair[i / 2] & 0xFFFFu
-                                       : pair[i / 2] >> 16);
+      word[i] += times * (i % 2 == 0 ? pair[i / 2] & 0xFFFFu : pair[i / 2] >> 16);
   }
 
  private:
@@ -51,135 +50,131 @@ struct EightSums {
   }
 };
 
-/// A row without signal, among the bytes from the first row to others.
-constexpr std::int64_t kNoOffset = std::numeric_limits<std::int64_t>::min();
-__device__ __forceinline__ bool has_signal(std::int64_t offset) {
-  constexpr int kHigh = static_cast<int>(kNoOffset >> 32);
-  return static_cast<int>(offset >> 32) != kHigh;
-}
-
-/// True if the eight columns of every thread can be loaded as one.
-CONVOLVE_HD inline bool whole_columns(const GroupArguments& group) {
-  const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
-  return (first | static_cast<std::uintptr_t>(group.src_pitch) |
-          static_cast<std::uintptr_t>(group.width)) %
-             kBandWord ==
-         0;
-}
-
-/// Reads a thread's eight columns of the picture's rows; kWhole if all threads can load theirs as
-/// one.
-template <bool kWhole>
-class EightColumns {
+/// Ghosts beside the picture where groups stand for all columns there: as the outermost column, or
+/// without signal. They are up to the warp that has this column; a lane stores one on either side.
+class EdgeGhosts {
  public:
-  __device__ EightColumns(const GroupArguments& group, int x)
-      : from_(group.src + group.channel[0].offset + x),
-        count_(min(kBandWord, group.width - x)),
-        behind_(max(0, x + kBandWord - group.width)) {
-    const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
-    whole_ = (first | static_cast<std::uintptr_t>(group.src_pitch)) % kBandWord == 0 &&
-             count_ == kBandWord;
+  __device__ EdgeGhosts(const GroupArguments& group, const BandLayout& layout)
+      : signal_(group.border != Border::kZero) {
+    const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+    const int left = layout.first * kBandGroup + lane, right = layout.lead + group.width + lane;
+    if (!band_repeats(group.border)) return;
+    if (warp == 0 && left < layout.lead) {
+      left_ = layout.word_at(left);
+      left_from_ = layout.word_at(layout.lead);
+    }
+    if (warp == (group.width - 1) / (32 * kBandWord) && right < (layout.last + 1) * kBandGroup) {
+      right_ = layout.word_at(right);
+      right_from_ = layout.word_at(layout.lead + group.width - 1);
+    }
   }
 
-  /// Where they lie in the first row, or the picture's last eight, if they lie behind.
-  __device__ __forceinline__ const std::uint8_t* nearest() const { return from_ - behind_; }
-  /// Eight columns that can be loaded as one. Not to be put off till they are needed.
-  static __device__ __forceinline__ uint2 load(const std::uint8_t* from) {
-    uint2 codes;
-    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(codes.x), "=r"(codes.y) : "l"(from));
-    return codes;
-  }
-  /// Of the row `offset` bytes after the first, or `other` if it has no signal.
-  __device__ __forceinline__ uint2 read(std::int64_t offset, uint2 other) const {
-    const bool signal = has_signal(offset);
-    if constexpr (kWhole) {
-      asm volatile(
-          "{\n\t"
-          ".reg .pred signal;\n\t"
-          "setp.ne.s32 signal, %3, 0;\n\t"
-          "@signal ld.global.nc.v2.u32 {%0, %1}, [%2];\n\t"
-          "}"
-          : "+r"(other.x), "+r"(other.y)
-          : "l"(from_ + offset), "r"(static_cast<int>(signal)));
-      return other;
-    }
-    if (!signal) return other;
-    const std::uint8_t* const from = from_ + offset;
-    if (whole_) return __ldg(reinterpret_cast<const uint2*>(from));
-    unsigned word[2] = {0, 0};
-#pragma unroll
-    for (int i = 0; i < kBandWord; ++i)
-      if (i < count_) word[i / 4] |= static_cast<unsigned>(__ldg(from + i)) << (8 * (i % 4));
-    return make_uint2(word[0], word[1]);
+  /// Stores them in kSlots slots, given what columns without signal have.
+  template <int kSlots>
+  __device__ __forceinline__ void store(uint4* slots, int slot_quads, unsigned nothing) const {
+    if (!__any_sync(0xFFFFFFFFu, left_ >= 0 || right_ >= 0)) return;
+    __syncwarp();
+    auto* const words = reinterpret_cast<unsigned*>(slots);
+    store_side<kSlots>(words, slot_quads * kBandQuad, left_, left_from_, nothing);
+    store_side<kSlots>(words, slot_quads * kBandQuad, right_, right_from_, nothing);
   }
 
  private:
-  const std::uint8_t* from_;
-  int count_, behind_;
-  bool whole_;
+  template <int kSlots>
+  __device__ __forceinline__ void store_side(unsigned* words, int slot_words, int to, int from,
+                                             unsigned nothing) const {
+    if (to < 0) return;
+    unsigned word[kSlots];
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i)
+      word[i] = signal_ ? words[i * slot_words + from] : nothing;
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i)
+      words[i * slot_words + to] = word[i];
+  }
+
+  bool signal_;
+  int left_ = -1, right_ = -1, left_from_ = 0, right_from_ = 0;
 };
 
-/// Column sums of a block's band, of a thread's columns.
-template <bool kPacked, int kPitch, bool kWhole>
+/// What windows see of a batch of rows, of a thread's columns.
+template <int kPitch, int kRows, bool kWhole>
 class BandColumns {
  public:
-  using Sums = EightSums<kPacked>;
-  static constexpr int kAhead = band_rows_at_once(kPacked, kPitch);
-  /// There are registers to ask for the next batch's while windows are made of this one's.
-  static constexpr bool kAsksEarly = kAhead <= 6;
-
-  __device__ BandColumns(const LaunchArguments& a, int lead, int x)
+  __device__ BandColumns(const LaunchArguments& a, const BandLayout& layout, int x)
       : a_(a),
         columns_(a.group, x),
+        ghosts_(a.group, layout),
         x_(x),
         mine_(x < a.group.width),
         black_(0x01010101u * static_cast<unsigned>(a.group.channel[0].black)) {
-    constexpr int kPlanes = band_planes(kPacked);
-#pragma unroll
-    for (int i = 0; i < Sums::kWords; ++i) {
-      const int word = (x + lead) / (kPacked ? 2 : 1) + i;
-      to_[i] = word % kPlanes * kPitch + word / kPlanes;
-    }
+    const int quad = (x + layout.lead) / kBandQuad;
+    to_[0] = layout.quad_at(quad);
+    to_[1] = layout.quad_at(quad + 1);
   }
 
-  /// Asks for rows that enter and leave, all of the picture: those from `leaving` on, and as many
-  /// that lie as far below as the mask is high. Where there are fewer, the last ones come again.
-  __device__ __forceinline__ void begin_inner(int leaving, int count) {
-    const std::int64_t pitch = a_.group.src_pitch;
-    const std::uint8_t* leave = columns_.nearest() + leaving * pitch;
-    const std::uint8_t* enter = leave + (a_.mask.height - 1) * pitch;
+  /// Stores how much rows differ from the ones next to them, upwards and then downwards from the
+  /// middle, of rows that `source` reads: so that those are asked for while others come.
+  template <class Source>
+  __device__ __forceinline__ void store_differences(const Source& source, uint4* slots) {
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      enter_[i] = Columns::load(enter);
-      leave_[i] = Columns::load(leave);
-      const std::int64_t next = i + 1 < count ? pitch : 0;
-      enter += next;
-      leave += next;
+    for (int i = kMiddle; i > 0; --i) {
+      enter_[i] = source.enter(i);
+      leave_[i - 1] = source.leave(i - 1);
     }
-  }
-  /// The same, wherever they lie: at `offsets`.
-  __device__ __forceinline__ void begin(const longlong2* offsets, int count) {
+    enter_[0] = source.enter(0);
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      longlong2 offset = offsets[min(i, count - 1)];
-      if (!mine_ || i >= count) offset = make_longlong2(kNoOffset, kNoOffset);
-      enter_[i] = columns_.read(offset.x, black());
-      leave_[i] = columns_.read(offset.y, black());
+    for (int i = 0; i < kBandWord; ++i)
+      above_[i] = behind_[i] = 0;
+#pragma unroll
+    for (int pair = 0; pair < kPairs / 2; ++pair) {
+      const int down = kMiddle + 2 * pair;
+      leave_[down] = source.leave(down);
+      enter_[down + 1] = source.enter(down + 1);
+      leave_[down + 1] = source.leave(down + 1);
+      enter_[down + 2] = source.enter(down + 2);
+      const int r = kMiddle - 2 * pair;
+      store_pair(leave_[r - 1], leave_[r - 2], enter_[r], enter_[r - 1], slots + pair * kQuads,
+                 above_);
     }
+    leave_[kRows - 1] = source.leave(kRows - 1);
+#pragma unroll
+    for (int pair = 0; pair < kPairs / 2; ++pair) {
+      const int r = kMiddle + 2 * pair;
+      store_pair(enter_[r + 1], enter_[r + 2], leave_[r], leave_[r + 1],
+                 slots + (kPairs / 2 + pair) * kQuads, behind_);
+    }
+    ghosts_.template store<kPairs>(slots, kQuads, 0);
   }
 
   __device__ __forceinline__ bool mine() const {
     return mine_;
   }
+  __device__ __forceinline__ InnerRows inner(int leaving, int count) const {
+    return InnerRows(a_, columns_.nearest(), leaving, count);
+  }
+  __device__ __forceinline__ OuterRows<kWhole> outer(const longlong2* offsets, int count) const {
+    return OuterRows<kWhole>(columns_, offsets, black(), count);
+  }
 
   /// Adds up a start's rows.
   __device__ __forceinline__ void add_rows(const BandStart& start) {
     sums_.add(black(), static_cast<unsigned>(start.black));
+    // Sixteen bits with a sign are enough for these.
+    constexpr unsigned kAbove = kBandStep * 255;
+    EightSums<true> few;
 #pragma unroll
-    for (int i = 0; i < min(kAhead, kBandStep - 1); ++i) {
-      if (i < start.leaving) sums_.add(leave_[i]);
-      if (i < start.entering) sums_.add(enter_[i], -1u);
+    for (unsigned& word : few.word)
+      word = kAbove << 16 | kAbove;
+#pragma unroll
+    for (int i = 0; i < min(kRows, kBandStep - 1); ++i) {
+      if (i < start.leaving) few.add(leave_[i]);
+      if (i < start.entering) few.add(enter_[i], -1u);
     }
+    sums_.add(make_uint4(few.word[0], few.word[1], few.word[2], few.word[3]), 1);
+#pragma unroll
+    for (unsigned& word : sums_.word)
+      word -= kAbove;
 #pragma unroll 1
     for (int i = 0; i < start.rows; i += kAtOnce) {
       uint2 row[kAtOnce];
@@ -204,64 +199,112 @@ class BandColumns {
       sums_.add(columns_.read(row == kNoSignal ? kNoOffset : row * a_.group.src_pitch, black()));
     }
   }
-  /// Adds up its steps.
+  /// Asks for the first ones of its steps.
+  __device__ __forceinline__ void ask_for_steps(const BandStart& start) {
+#pragma unroll
+    for (int k = 0; k < kStepsAtOnce; ++k)
+      asked_[k] = read_step(start, k);
+  }
+  /// Adds up all of them.
   __device__ __forceinline__ void add_steps(const BandStart& start) {
-    const auto* const from =
-        static_cast<const std::uint8_t*>(a_.intermediate) + x_ * sizeof(std::uint16_t);
 #pragma unroll 1
-    for (int i = 0; i < start.steps; i += kAtOnce) {
-      uint4 sum[kAtOnce];
-      int times[kAtOnce];
+    for (int i = 0;;) {
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        const bool there = i + k < start.steps;
-        const BandStart::Part part = start.step[there ? i + k : 0];
-        times[k] = there ? part.times : 0;
-        sum[k] = *reinterpret_cast<const uint4*>(from + part.row * a_.intermediate_pitch);
-      }
+      for (int k = 0; k < kStepsAtOnce; ++k)
+        if (i + k < start.steps)
+          sums_.add(asked_[k], static_cast<unsigned>(start.step[i + k].times));
+      i += kStepsAtOnce;
+      if (i >= start.steps) break;
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k)
-        sums_.add(sum[k], static_cast<unsigned>(times[k]));
+      for (int k = 0; k < kStepsAtOnce; ++k)
+        asked_[k] = read_step(start, i + k);
     }
   }
 
-  /// The next `count` rows of sums, which have been asked for.
-  __device__ __forceinline__ void walk(int count, unsigned* sums) {
-    constexpr int kWords = band_planes(kPacked) * kPitch;
+  /// Stores the sums of the middle row, given those above the first one.
+  __device__ __forceinline__ void store_middle(uint4* slot) {
     sums_.add(enter_[0]);
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      if (i >= count) break;
-      if (mine_) {
-#pragma unroll
-        for (int w = 0; w < Sums::kWords; ++w)
-          sums[i * kWords + to_[w]] = sums_.word[w];
-      }
-      if (i + 1 < kAhead && i + 1 < count)
-        sums_.exchange(enter_[(i + 1) % kAhead], leave_[i]);
-      else
-        sums_.add(leave_[i], -1u);
-    }
+    add_pairs(above_, -1u);
+    store(sums_.word, slot);
+    ghosts_.template store<1>(slot, kQuads,
+                              a_.group.channel[0].black * static_cast<unsigned>(a_.mask.height));
+  }
+
+  /// The sums above the batch behind this one, which has all of its rows.
+  __device__ __forceinline__ EightSums<false> above_next() {
+    add_pairs(behind_, 1);
+    sums_.add(leave_[kRows - 1], -1u);
+    return sums_;
+  }
+  __device__ __forceinline__ void go_on(const EightSums<false>& sums) {
+    sums_ = sums;
   }
 
  private:
+  static constexpr int kQuads = band_slot_quads(kPitch), kPairs = band_slots(kRows) - 1;
+  static constexpr int kMiddle = kPairs;
   /// Parts of a start that are loaded at once.
-  static constexpr int kAtOnce = 4;
+  static constexpr int kAtOnce = 4, kStepsAtOnce = 6;
 
   __device__ uint2 black() const {
     return make_uint2(black_, black_);
+  }
+
+  /// The sums of step number `i`, or of any other.
+  __device__ __forceinline__ uint4 read_step(const BandStart& start, int i) const {
+    const auto* const from =
+        static_cast<const std::uint8_t*>(a_.intermediate) + x_ * sizeof(std::uint16_t);
+    const int row = i < start.steps ? start.step[i].row : 0;
+    return *reinterpret_cast<const uint4*>(from + row * a_.intermediate_pitch);
+  }
+
+  __device__ __forceinline__ void store(const unsigned (&word)[kBandWord], uint4* slot) const {
+    if (!mine_) return;
+    slot[to_[0]] = make_uint4(word[0], word[1], word[2], word[3]);
+    slot[to_[1]] = make_uint4(word[4], word[5], word[6], word[7]);
+  }
+  /// Stores (plus0 - minus0) + 65536 (plus1 - minus1) of each column, and adds them up.
+  __device__ __forceinline__ void store_pair(uint2 plus0, uint2 plus1, uint2 minus0, uint2 minus1,
+                                             uint4* slot, unsigned (&all)[kBandWord]) const {
+    unsigned plus[kBandWord], minus[kBandWord];
+    pair_up(plus0, plus1, plus);
+    pair_up(minus0, minus1, minus);
+#pragma unroll
+    for (int i = 0; i < kBandWord; ++i) {
+      plus[i] -= minus[i];
+      all[i] += plus[i];
+    }
+    store(plus, slot);
+  }
+  static __device__ __forceinline__ void pair_up(uint2 low, uint2 high,
+                                                 unsigned (&pair)[kBandWord]) {
+    const unsigned two[4] = {__byte_perm(low.x, high.x, 0x5140), __byte_perm(low.x, high.x, 0x7362),
+                             __byte_perm(low.y, high.y, 0x5140),
+                             __byte_perm(low.y, high.y, 0x7362)};
+#pragma unroll
+    for (int i = 0; i < kBandWord; ++i)
+      pair[i] = __byte_perm(two[i / 2], 0, i % 2 == 0 ? 0x4140 : 0x4342);
+  }
+  /// Adds both rows of pairs.
+  __device__ __forceinline__ void add_pairs(const unsigned (&all)[kBandWord], unsigned times) {
+#pragma unroll
+    for (int i = 0; i < kBandWord; ++i)
+      sums_.word[i] += times * (low_of(all[i]) + high_of(all[i]));
   }
 
   using Columns = EightColumns<kWhole>;
 
   const LaunchArguments& a_;
   Columns columns_;
+  EdgeGhosts ghosts_;
   int x_;
-  bool mine_;             ///< They lie in the picture.
-  int to_[Sums::kWords];  ///< Where the sums go in their row.
+  bool mine_;  ///< They lie in the picture.
+  int to_[2];  ///< Where their quads go in a slot.
   unsigned black_;
-  Sums sums_;
-  uint2 enter_[kAhead], leave_[kAhead];
+  EightSums<false> sums_;
+  unsigned above_[kBandWord], behind_[kBandWord];
+  uint2 enter_[kRows], leave_[kRows];
+  uint4 asked_[kStepsAtOnce];
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From window to window one column sum enters and one leaves: what kernel box scans such
-// differences with, two sums of 16 bits in a word.
+// From window to window one column enters and one leaves: what kernel box scans such differences
+// with.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,19 +15,7 @@ __device__ __forceinline__ unsigned add_pair(unsigned a, unsigned b, unsigned su
   asm("dp2a.lo.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
   return sum;
 }
-constexpr unsigned kFirst = 0x0001, kSecond = 0x0100, kBoth = 0x0101;
-/// The first less the second.
-constexpr unsigned kExchange = 0xFF01;
-
-/// The sum that enters with window i + 1, and the one that leaves, as a word. Of the words that a
-/// lane has of either, the first sum is `kOddIn` or `kOddOut` sums before the first one it needs.
-template <bool kOddIn, bool kOddOut, int kIn, int kOut>
-__device__ __forceinline__ unsigned entering_and_leaving(const unsigned (&in)[kIn],
-                                                         const unsigned (&out)[kOut], int i) {
-  const int enters = i + (kOddIn ? 1 : 0), leaves = i + (kOddOut ? 1 : 0);
-  return __byte_perm(in[enters / 2], out[leaves / 2],
-                     (enters % 2 == 0 ? 0x10 : 0x32) | (leaves % 2 == 0 ? 0x5400 : 0x7600));
-}
+constexpr unsigned kFirst = 0x0001, kSecond = 0x0100;
 
 /// The sums of the values of the lanes before this one, of each value by itself.
 template <int kCount>

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "tests/unit/formats.h"
 
@@ -21,76 +23,119 @@ TEST(BoxBands, TakesLoneBytes) {
   EXPECT_FALSE(box_bands_serve(copied.planes[0]));
 }
 
-// The last output's window ends in the row, and so does what its 16 neighbours read; packed sums
-// are written as whole words.
+// Every column has a place of its own, and what the last outputs read ends in the row.
 TEST(BoxBands, RowsHoldWhatWindowsSee) {
-  for (const bool packed : {false, true})
-    for (const int width : {1, 16, 17, 640, 1920, 3840, 4096})
+  for (const bool repeats : {false, true})
+    for (const int width : {1, 8, 16, 17, 640, 1920, 3840, 4096})
       for (const int side : {1, 2, 3, 31, 255, 1001, 4097})
         for (const int anchor : {0, side / 2, side - 1}) {
-          const BandLayout layout = band_layout(width, side, anchor, packed);
-          EXPECT_EQ(layout.lead - anchor, layout.first);
-          EXPECT_GE(layout.first, 0);
-          EXPECT_LE(layout.first, packed ? 1 : 0);
-          EXPECT_EQ(layout.lead % (packed ? 2 : 1), 0);
+          SCOPED_TRACE(std::to_string(width) + " " + std::to_string(side) + " " +
+                       std::to_string(anchor) + (repeats ? " repeats" : ""));
+          const BandLayout layout = band_layout(width, side, anchor, repeats);
+          EXPECT_EQ(layout.lead % kBandQuad, 0);
+          EXPECT_EQ(layout.lead - anchor, layout.shift);
+          EXPECT_GE(layout.shift, 0);
+          EXPECT_LT(layout.shift, kBandQuad);
           if (layout.pitch == 0) continue;
-          const int last = layout.first + side + round_up(width, kBandGroup);
-          EXPECT_LT(last / kBandGroup, layout.pitch);
-          EXPECT_LE(layout.lead + round_up(width, kBandWord), kBandGroup * layout.pitch);
+          EXPECT_LT(layout.last - layout.first, layout.pitch);
+          std::set<int> words;
+          for (int place = layout.first * kBandGroup; place < (layout.last + 1) * kBandGroup;
+               ++place)
+            words.insert(layout.word_at(place));
+          EXPECT_EQ(static_cast<int>(words.size()), (layout.last - layout.first + 1) * kBandGroup);
+          EXPECT_GE(*words.begin(), 0);
+          EXPECT_LT(*words.rbegin(), band_slot_quads(layout.pitch) * kBandQuad);
+          // What a thread writes.
+          EXPECT_GE(layout.lead, layout.first * kBandGroup);
+          EXPECT_LE(layout.lead + round_up(width, kBandWord), (layout.last + 1) * kBandGroup);
+          const int read = layout.shift + side + round_up(width, kBandGroup) + kBandQuad;
+          if (!repeats) {
+            EXPECT_EQ(layout.first, 0);
+            EXPECT_GE(layout.last, (read - 1) / kBandGroup);
+          }
         }
 }
 
-// Threads that write their eight sums, and threads that read a word each, meet every bank once.
-TEST(BoxBands, PlanesLieInDifferentBanks) {
-  for (const bool packed : {false, true})
-    for (int i = 0; i < (packed ? 3 : 2); ++i) {
-      const int pitch = band_pitch(packed, i), planes = band_planes(packed);
-      const int words = kBandWord * planes / kBandGroup;
-      unsigned banks = 0;
-      for (int thread = 0; thread < 32; ++thread) {
-        const int word = words * thread;
-        banks |= 1u << ((word % planes * pitch + word / planes) % 32);
+// Where groups stand for others, the first and last ones are ghosts as far as any are seen: those
+// beside them are as they are. A warp has a lane for each ghost on either side.
+TEST(BoxBands, OutermostGroupsStandForOthers) {
+  for (const int width : {1, 16, 17, 640, 3840})
+    for (const int side : {1, 3, 31, 63, 255, 1001})
+      for (const int anchor : {0, side / 2, side - 1}) {
+        const BandLayout layout = band_layout(width, side, anchor, true);
+        if (layout.first > 0) {
+          EXPECT_LE((layout.first + 1) * kBandGroup, layout.lead);
+        }
+        const int end = layout.lead + width;
+        const int read = layout.shift + side + round_up(width, kBandGroup) + kBandQuad;
+        if (layout.last < (read - 1) / kBandGroup) {
+          EXPECT_GE(layout.last * kBandGroup, end);
+        }
+        EXPECT_LE(layout.lead - layout.first * kBandGroup, 32);
+        EXPECT_LE((layout.last + 1) * kBandGroup - end, 32);
       }
-      EXPECT_EQ(banks, 0xFFFFFFFFu) << pitch;
-    }
 }
 
-// Sums of a layer are exact: packed ones modulo 2^32, others in 16 bits.
-TEST(BoxBands, LayersHoldAllSteps) {
-  for (const bool packed : {false, true})
-    for (const int height : {1, 7, 8, 255, 256, 257, 271, 272, 480, 1080, 2160, 32768}) {
-      const int layer = band_layer_steps(height, packed);
-      EXPECT_GE(layer, 1);
-      EXPECT_LE(layer, kBandStepWarps * band_warp_steps(packed));
-      EXPECT_LE(packed ? 0 : layer * kBandStep * 255, 65535);
-    }
-  EXPECT_EQ(band_layer_steps(2160, true), 34) << "8 layers of 15 blocks: no more than processors";
+// Threads that write their two quads, and threads that read one each, meet every bank once: eight
+// threads at a time, as quads are four banks wide.
+TEST(BoxBands, PlanesLieInDifferentBanks) {
+  for (int i = 0; i < kBandPitches; ++i) {
+    BandLayout layout;
+    layout.pitch = band_pitch(i);
+    for (int begin = 0; begin < 32; begin += 8)
+      for (int quad = 0; quad < 2; ++quad) {
+        unsigned banks = 0;
+        for (int thread = begin; thread < begin + 8; ++thread)
+          banks |= 1u << (layout.quad_at(2 * thread + quad) % 8);
+        EXPECT_EQ(banks, 0xFFu) << layout.pitch;
+      }
+  }
+}
+
+// Sums of a run fit 16 bits, and no launch needs more blocks than it has to.
+TEST(BoxBands, RunsHoldAllSteps) {
+  for (const int height : {1, 7, 8, 255, 256, 257, 271, 272, 480, 1080, 2160, 32768}) {
+    const int block = band_block_steps(height), run = band_run_steps(height);
+    EXPECT_GE(run, 1);
+    EXPECT_EQ(run * 2, block);
+    EXPECT_EQ(block % kBandStepWarps, 0);
+    EXPECT_LE(block, kBandStepWarps * kBandWarpSteps);
+    EXPECT_LE(run * kBandStep * 255, 65535);
+  }
+  EXPECT_EQ(divide_up(band_steps(2160), band_block_steps(2160)) * divide_up(3840, kBandStepColumns),
+            120)
+      << "no more than processors";
 }
 
 TEST(BoxBands, CutsFitTheDevice) {
   BoxWork work;
   work.processors = 132;
-  work.shared_bytes = 227 * 1024;
-  for (const bool packed : {false, true})
+  for (const std::size_t shared_bytes : {99 * 1024, 227 * 1024})
     for (const int width : {1, 7, 640, 1920, 3840, 4096})
       for (const int height : {1, 48, 2160, 32768})
         for (const int side : {1, 3, 63, 255, 257, 1001}) {
+          SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height) + " " +
+                       std::to_string(side));
+          work.shared_bytes = shared_bytes;
           work.width = width;
           work.height = height;
           work.mask_width = work.mask_height = side;
-          work.packed = packed;
           const std::optional<BoxTile> tile = choose_box_bands(work, side / 2);
-          ASSERT_TRUE(tile) << width << "x" << height << " " << side;
+          if (!tile) {
+            EXPECT_LT(shared_bytes, 227u * 1024);
+            EXPECT_GT(side, 255);
+            continue;
+          }
           EXPECT_EQ(tile->form, BoxForm::kBands);
           EXPECT_LE(tile->width, work.processors);
-          EXPECT_GE(tile->rows, 1);
-          EXPECT_LE(tile->rows, tile->height);
-          const BandLayout layout = band_layout(width, side, side / 2, packed);
-          EXPECT_LE(band_bytes(layout.pitch, packed, tile->rows, tile->height, side - 1),
-                    work.shared_bytes);
-          EXPECT_LE(tile->rows, band_rows_at_once(packed, layout.pitch));
-          EXPECT_LE(band_step_bytes(height, packed), work.shared_bytes);
-          EXPECT_LE(band_threads(width), band_threads_most(packed, layout.pitch));
+          for (const bool repeats : {false, true}) {
+            const BandLayout layout = band_layout(width, side, side / 2, repeats);
+            const int rows = band_rows(layout.pitch, tile->rows);
+            EXPECT_LE(band_bytes(layout.pitch, rows, tile->height, band_ghosts(side, repeats)),
+                      shared_bytes);
+            EXPECT_LE(band_threads(width), band_threads_most(layout.pitch));
+          }
+          EXPECT_LE(band_step_bytes(height), shared_bytes);
           for (const int rows : {height, (height + 1) / 2}) {
             const int bands = std::min(tile->width, rows);
             EXPECT_EQ(band_top(rows, bands, bands), rows);
@@ -101,20 +146,23 @@ TEST(BoxBands, CutsFitTheDevice) {
             }
           }
         }
+  work.shared_bytes = 227 * 1024;
   work.width = 8 * kBandMostThreads + 1;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a block";
   work.width = 3840;
   work.mask_width = 8000;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a row";
+  work.mask_width = 4090;
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for sums of 16 bits";
   work.mask_width = 63;
   work.shared_bytes = 48 * 1024;
-  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a layer";
-  work.shared_bytes = 64 * 1024;
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a block of steps";
+  work.shared_bytes = 66 * 1024;
+  work.width = 640;
   work.mask_height = 63;
-  work.packed = true;
   work.height = 584;
-  EXPECT_LT(band_step_bytes(work.height, true), band_step_bytes(work.height / 2, true));
-  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a layer of a field";
+  EXPECT_LT(band_step_bytes(work.height), band_step_bytes(work.height / 2));
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for steps of a field";
 }
 
 // A block that sums steps finds room beside a band, whose threads hold all of its rows.
@@ -122,25 +170,25 @@ TEST(BoxBands, OneForEachProcessorBesideSteps) {
   BoxWork work;
   work.width = 3840;
   work.height = 2160;
-  work.mask_width = work.mask_height = 255;
-  work.packed = true;
   work.processors = 132;
   work.shared_bytes = 227 * 1024;
-  const BoxTile tile = choose_box_bands(work, 127).value();
-  EXPECT_EQ(tile.width, 132);
-  EXPECT_EQ(tile.rows, tile.height);
-  const BandLayout layout = band_layout(3840, 255, 127, true);
-  EXPECT_EQ(band_threads_most(true, layout.pitch), kBandFewThreads);
-  EXPECT_LE(band_bytes(layout.pitch, true, tile.rows, tile.height, 254) +
-                band_step_bytes(work.height, true),
-            work.shared_bytes);
-  work.mask_width = work.mask_height = 401;
-  work.packed = false;
-  EXPECT_EQ(choose_box_bands(work, 200).value().rows, 6) << "sums of 32 bits: three batches";
+  for (const int side : {63, 401, 1001}) {
+    work.mask_width = work.mask_height = side;
+    const BoxTile tile = choose_box_bands(work, side / 2).value();
+    EXPECT_EQ(tile.width, 132);
+    const BandLayout layout = band_layout(3840, side, side / 2, true);
+    const int rows = band_rows(layout.pitch, tile.rows);
+    EXPECT_EQ(rows, tile.height) << "a batch";
+    EXPECT_EQ(band_threads_most(layout.pitch), kBandFewThreads);
+    EXPECT_LE(band_bytes(layout.pitch, rows, tile.height, 0) + band_step_bytes(work.height),
+              work.shared_bytes - 2 * 3 * 1024);
+  }
+  work.shared_bytes = 99 * 1024;
+  work.mask_width = work.mask_height = 63;
+  EXPECT_EQ(choose_box_bands(work, 31).value().rows, kBandFewBatch) << "in two batches";
   work.width = 4104;
-  work.mask_width = work.mask_height = 31;
-  work.packed = true;
-  EXPECT_EQ(band_threads_most(true, band_layout(4104, 31, 15, true).pitch), kBandMostThreads)
+  work.shared_bytes = 227 * 1024;
+  EXPECT_EQ(band_threads_most(band_layout(4104, 31, 15, true).pitch), kBandMostThreads)
       << "a thread for each eight columns";
 }
 

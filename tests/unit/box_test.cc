@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -66,7 +67,7 @@ void expect_exact(const Mask& mask, double scale, double bias, const Component& 
       const auto s = static_cast<std::uint32_t>(sum);
       const int expected = exact_code(c, num, gain.den, base, mask.taps(), sum);
       ASSERT_EQ(box_code(s, d, c.max_code()), expected) << sum;
-      if (!d.plain) continue;
+      if (!d.direct) continue;
       ASSERT_EQ(static_cast<int>(box_quotient(s + d.offset, d)), expected) << sum;
     }
 }
@@ -91,9 +92,36 @@ TEST(Box, PlainDivisionsNeedNeitherClampNorTies) {
   for (int side = 3; side <= 255; side += 2)
     EXPECT_TRUE(make_box_division(c, mask_of("box:" + std::to_string(side)), 1, 0, true).plain)
         << side;
-  EXPECT_FALSE(make_box_division(c, mask_of("box:6"), 1, 0, true).plain);
-  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 1, 0.5, true).plain);
-  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 2, 0, true).plain);
+  for (const bool plain : {false, true}) {
+    const auto is = [&](const char* mask, double scale, double bias) {
+      const BoxDivision d = make_box_division(c, mask_of(mask), scale, bias, true);
+      return plain ? d.plain : d.direct;
+    };
+    EXPECT_FALSE(is("box:6", 1, 0));
+    EXPECT_FALSE(is("box:3", 1, 0.5));
+    EXPECT_FALSE(is("box:3", 2, 0));
+  }
+  const BoxDivision large = make_box_division(c, mask_of("box:1201"), 1, 0, true);
+  EXPECT_TRUE(large.direct);
+  EXPECT_FALSE(large.plain) << "by 21 bits";
+}
+// As a float, the inverse of every divisor: next to all multiples, where quotients change.
+TEST(Box, InversesAreExactBelow24Bits) {
+  const Component c = grey(8, 8).planes[0].components[0];
+  constexpr std::uint32_t kMost = (1 << 24) - 2;
+  for (int side = 1; side <= 2895; side += 2) {
+    const BoxDivision d = make_box_division(c, mask_of("box:" + std::to_string(side)), 1, 0, true);
+    ASSERT_EQ(d.divisor, static_cast<std::uint32_t>(side == 1 ? 2 : side * side));
+    const auto quotient = [&d](std::uint32_t n) {
+      // A product of two floats is a double.
+      return std::floor(static_cast<double>(n + d.inverse_raise) * static_cast<double>(d.inverse));
+    };
+    for (std::uint32_t q = 1; q <= kMost / d.divisor; ++q) {
+      ASSERT_EQ(quotient(q * d.divisor), q) << side;
+      ASSERT_EQ(quotient(q * d.divisor - 1), q - 1) << side;
+    }
+    ASSERT_EQ(quotient(kMost), kMost / d.divisor) << side;
+  }
 }
 
 TEST(Box, DivisionsThatDoNotServe) {
