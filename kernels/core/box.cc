@@ -117,9 +117,9 @@ BoxDivision make_box_division(const Component& component, const Mask& mask, doub
   d.ties = divisor % 2 == 0;
   d.serves = set_reciprocal(d, largest);
   set_inverse(d);
-  d.direct = d.serves && !d.ties && multiplier == 1 && subtract == 0 &&
-             largest / divisor <= component.max_code();
-  d.plain = d.direct && d.shift % 8 == 0 && d.shift <= 16;
+  d.direct =
+      d.serves && multiplier == 1 && subtract == 0 && largest / divisor <= component.max_code();
+  d.plain = d.direct && !d.ties && d.shift % 8 == 0 && d.shift <= 16;
   return d;
 }
 

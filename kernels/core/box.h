@@ -41,9 +41,9 @@ bool box_packed(const PlaneFormat& plane, const Mask& mask);
 /// multiplication with ceil(2^(32 + shift) / divisor) (Granlund and Montgomery, 1994).
 struct BoxDivision {
   bool serves = false;  ///< Otherwise the epilogue has to.
-  /// Every code is box_quotient(sum + offset): in range, without ties or a multiplier.
+  /// Every code is box_quotient(sum + offset), but for ties: in range, without a multiplier.
   bool direct = false;
-  bool plain = false;  ///< The same, and `shift` is whole bytes.
+  bool plain = false;  ///< The same, without ties, and `shift` is whole bytes.
   bool ties = false;
   int shift = 0;
   int subtract = 0;  ///< Even: parity, and so where ties go, stays.

@@ -28,7 +28,7 @@ class FloatCodes {
     const BoxDivision& division = a.group.channel[0].division;
     const unsigned most = reach(a.mask.width);
     return division.direct && most < kWhole / 2 && division.divisor < kWhole / 2 &&
-           most + division.divisor < kWhole / 2 - 1;
+           most + division.divisor < kWhole / 2 - 2;
   }
 
   /// The middle row: the sum of the first window, and how much others have more.
@@ -36,7 +36,7 @@ class FloatCodes {
     const unsigned d = division_.divisor, numerator = window + more[kHub] + division_.offset;
     const unsigned quotient = box_quotient(numerator, division_);
     // So many divisors too few are taken away.
-    const unsigned few = (kWhole + reach_ + d - 1) / d;
+    const unsigned few = (kWhole + 1 + reach_ + d - 1) / d;
     quotient_ = static_cast<float>(static_cast<int>(kWhole + quotient - few));
     const unsigned left = numerator - quotient * d + few * d + division_.inverse_raise - more[kHub];
 #pragma unroll
@@ -56,14 +56,24 @@ class FloatCodes {
       unsigned bits[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        bits[k] = __float_as_uint(
-            __fmaf_rd(__uint_as_float(bits_[4 * i + k]), division_.inverse, quotient_));
+        bits[k] = quotient(bits_[4 * i + k]);
+      if (division_.ties) {
+        // Ties are multiples of the divisor: one less has another quotient. They go to even ones.
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          bits[k] &= ~((bits[k] ^ quotient(bits_[4 * i + k] - 1)) & 1u);
+      }
       code[i] = __byte_perm(__byte_perm(bits[0], bits[1], 0x40),
                             __byte_perm(bits[2], bits[3], 0x40), 0x5410);
     }
   }
 
  private:
+  /// As a float above 2^23.
+  __device__ __forceinline__ unsigned quotient(unsigned numerator) const {
+    return __float_as_uint(__fmaf_rd(__uint_as_float(numerator), division_.inverse, quotient_));
+  }
+
   /// As a float, kBits: with a whole number below it added to these, it is both as a float.
   static constexpr unsigned kWhole = 1 << 23, kBits = (127 + 23) << 23;
   /// The window of the middle row that all others are counted from, of this lane,
@@ -101,7 +111,7 @@ class WholeCodes {
 #pragma unroll
     for (int i = 0; i < kBandGroup / 4; ++i) {
       const unsigned* const sum = sum_ + 4 * i;
-      if (!division.direct) {
+      if (!division.direct || division.ties) {
         code[i] = other_codes(channel_, taps_, sum[0], sum[1], sum[2], sum[3]);
         continue;
       }

@@ -82,8 +82,9 @@ class EightColumns {
   bool whole_;
 };
 
-/// Rows that enter and leave a batch, all of the picture: those from `leaving` on, and as many that
-/// lie as far below as the mask is high. Where there are fewer, the last ones come again.
+/// Rows that enter and leave a batch of `count` rows, all of the picture: those from `leaving` on,
+/// and as many that lie as far below as the mask is high. Behind them the last one that leaves
+/// comes again, whichever is asked for, so that rows which are none do not differ from the last.
 class InnerRows {
  public:
   __device__ InnerRows(const LaunchArguments& a, const std::uint8_t* columns, int leaving,
@@ -92,7 +93,9 @@ class InnerRows {
         enter_(leave_ + (a.mask.height - 1) * a.group.src_pitch),
         pitch_(static_cast<int>(a.group.src_pitch)),
         last_(count - 1) {}
-  __device__ __forceinline__ uint2 enter(int i) const { return load(enter_, i); }
+  __device__ __forceinline__ uint2 enter(int i) const {
+    return load(i <= last_ ? enter_ : leave_, i);
+  }
   __device__ __forceinline__ uint2 leave(int i) const { return load(leave_, i); }
 
  private:
@@ -117,13 +120,15 @@ class OuterRows {
         black_(black),
         last_(count - 1) {}
   __device__ __forceinline__ uint2 enter(int i) const {
-    return columns_.read(mine_ ? offsets_[min(i, last_)].x : kNoOffset, black_);
+    return read(i <= last_ ? offsets_[i].x : offsets_[last_].y);
   }
-  __device__ __forceinline__ uint2 leave(int i) const {
-    return columns_.read(mine_ ? offsets_[min(i, last_)].y : kNoOffset, black_);
-  }
+  __device__ __forceinline__ uint2 leave(int i) const { return read(offsets_[min(i, last_)].y); }
 
  private:
+  __device__ __forceinline__ uint2 read(std::int64_t offset) const {
+    return columns_.read(mine_ ? offset : kNoOffset, black_);
+  }
+
   const EightColumns<kWhole>& columns_;
   bool mine_;
   const longlong2* offsets_;
