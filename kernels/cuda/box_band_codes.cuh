@@ -16,8 +16,8 @@ namespace {
 /// of a batch of `kRows` rows, so that with as many divisors taken away from each of them they lie
 /// between 2^23 and 2^24: their bits are whole numbers, to which what windows have more is added,
 /// and the sum's product with the inverse of the divisor, rounded down, is the quotient, at full
-/// rate, where a product's upper half goes at a quarter of that.
-template <int kRows>
+/// rate, where a product's upper half goes at a quarter of that. kTies: if there are any.
+template <int kRows, bool kTies>
 class FloatCodes {
  public:
   __device__ __forceinline__ explicit FloatCodes(const LaunchArguments& a)
@@ -56,12 +56,12 @@ class FloatCodes {
       unsigned bits[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k)
-        bits[k] = quotient(bits_[4 * i + k]);
-      if (division_.ties) {
+        bits[k] = divided(bits_[4 * i + k]);
+      if constexpr (kTies) {
         // Ties are multiples of the divisor: one less has another quotient. They go to even ones.
 #pragma unroll
         for (int k = 0; k < 4; ++k)
-          bits[k] &= ~((bits[k] ^ quotient(bits_[4 * i + k] - 1)) & 1u);
+          bits[k] &= ~((bits[k] ^ divided(bits_[4 * i + k] - 1)) & 1u);
       }
       code[i] = __byte_perm(__byte_perm(bits[0], bits[1], 0x40),
                             __byte_perm(bits[2], bits[3], 0x40), 0x5410);
@@ -70,7 +70,7 @@ class FloatCodes {
 
  private:
   /// As a float above 2^23.
-  __device__ __forceinline__ unsigned quotient(unsigned numerator) const {
+  __device__ __forceinline__ unsigned divided(unsigned numerator) const {
     return __float_as_uint(__fmaf_rd(__uint_as_float(numerator), division_.inverse, quotient_));
   }
 

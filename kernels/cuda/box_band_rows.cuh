@@ -93,9 +93,7 @@ class InnerRows {
         enter_(leave_ + (a.mask.height - 1) * a.group.src_pitch),
         pitch_(static_cast<int>(a.group.src_pitch)),
         last_(count - 1) {}
-  __device__ __forceinline__ uint2 enter(int i) const {
-    return load(i <= last_ ? enter_ : leave_, i);
-  }
+  __device__ __forceinline__ uint2 enter(int i) const { return load(enter_, i); }
   __device__ __forceinline__ uint2 leave(int i) const { return load(leave_, i); }
 
  private:
@@ -107,7 +105,8 @@ class InnerRows {
   int pitch_, last_;
 };
 
-/// The same, wherever they lie.
+/// The same, wherever they lie and however few. Behind them the last one that leaves comes again,
+/// whichever is asked for, so that rows which are none do not differ from the last.
 template <bool kWhole>
 class OuterRows {
  public:

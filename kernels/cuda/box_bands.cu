@@ -118,14 +118,14 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
   if (!steps) await_previous_launch();
   const BandShare share(a.group.width);
   const bool inner = kWhole && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
-  const bool floats = FloatCodes<kRows>::serve(a);
+  const bool floats = FloatCodes<kRows, true>::serve(a);
   ghosts.find(layout);
   EightSums<false> above;
 #pragma unroll 1
   for (int r = 0;; r += kRows) {
     const int count = kSingle ? rows : min(kRows, rows - r);
     Columns columns(a, layout, x);
-    if (inner)
+    if (inner && count > kPairs)
       columns.store_differences(columns.inner(top + r, count), slots);
     else
       columns.store_differences(columns.outer(offsets + r, count), slots);
@@ -149,8 +149,10 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
     if (share.serves) {
       std::uint8_t* const to =
           a.group.dst + a.group.channel[0].offset + (y0 + r) * a.group.dst_pitch;
-      if (floats)
-        windows.template make<FloatCodes<kRows>>(to, count);
+      if (floats && a.group.channel[0].division.ties)
+        windows.template make<FloatCodes<kRows, true>>(to, count);
+      else if (floats)
+        windows.template make<FloatCodes<kRows, false>>(to, count);
       else
         windows.template make<WholeCodes>(to, count);
     }
