@@ -35,7 +35,7 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   const auto fits = [&](bool repeats, int most) {
     const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, repeats);
     return layout.pitch > 0 && band_bytes(layout.pitch, band_rows(layout.pitch, most), tile.height,
-                                          band_ghosts(work.mask_width, repeats)) +
+                                          band_ghosts(layout, work.width, repeats)) +
                                        kReserved <=
                                    work.shared_bytes;
   };

@@ -69,9 +69,15 @@ CONVOLVE_HD constexpr int band_rows(int pitch, int most) {
 CONVOLVE_HD constexpr int band_slots(int rows) {
   return (rows - 1) / 2 + 1;
 }
-/// Threads that a picture's columns take.
+/// Threads that a picture's columns take, and those of a block: two warps at least for each piece
+/// of a row, of which one makes rows above the middle one, the other those below.
 CONVOLVE_HD constexpr int band_threads(int width) {
   return round_up(divide_up(width, kBandWord), 32);
+}
+CONVOLVE_HD constexpr int band_block_threads(int width) {
+  const int pieces = 64 * divide_up(width, kBandPiece), columns = band_threads(width);
+  const int most = pieces > columns ? pieces : columns;
+  return most > kBandFewThreads ? most : kBandFewThreads;
 }
 
 /// Where columns lie. Column x has place x + lead, so that output x sees places x + shift to x +
@@ -112,7 +118,7 @@ CONVOLVE_HD constexpr BandLayout band_layout(int width, int mask_width, int anch
   }
   for (int i = kBandPitches - 1; i >= 0; --i)
     if (band_pitch(i) > layout.last - layout.first &&
-        band_threads_most(band_pitch(i)) >= band_threads(width))
+        band_threads_most(band_pitch(i)) >= band_block_threads(width))
       layout.pitch = band_pitch(i);
   return layout;
 }
@@ -123,15 +129,15 @@ CONVOLVE_HD constexpr int band_top(int height, int band, int bands) {
 }
 
 /// Bytes of a block that holds a batch of `rows` rows, and knows for `height` of them which rows of
-/// the picture enter and leave, and for each of `ghosts` which column it repeats.
+/// the picture enter and leave, and for each of `ghosts` places which column it repeats.
 CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, int rows, int height, int ghosts) {
   return static_cast<std::size_t>(band_slots(rows)) *
              static_cast<std::size_t>(band_slot_quads(pitch)) * 16 +
          static_cast<std::size_t>(height) * 16 + static_cast<std::size_t>(ghosts) * 4;
 }
-/// Ghosts that no group stands for.
-CONVOLVE_HD constexpr int band_ghosts(int mask_width, bool repeats) {
-  return repeats ? 0 : mask_width - 1;
+/// Places that neither a column has nor a group stands for.
+CONVOLVE_HD constexpr int band_ghosts(const BandLayout& layout, int width, bool repeats) {
+  return repeats ? 0 : (layout.last + 1) * kBandGroup - width;
 }
 
 /// True if steps are summed before, how many whole ones a picture has, how many of them a block

@@ -21,12 +21,12 @@ template <int kRows, bool kTies>
 class FloatCodes {
  public:
   __device__ __forceinline__ explicit FloatCodes(const LaunchArguments& a)
-      : division_(a.group.channel[0].division), reach_(reach(a.mask.width)) {}
+      : division_(a.group.channel[0].division), reach_(reach(a.mask)) {}
 
   /// True if they do lie there.
   static __device__ __forceinline__ bool serve(const LaunchArguments& a) {
     const BoxDivision& division = a.group.channel[0].division;
-    const unsigned most = reach(a.mask.width);
+    const unsigned most = reach(a.mask);
     return division.direct && most < kWhole / 2 && division.divisor < kWhole / 2 &&
            most + division.divisor < kWhole / 2 - 2;
   }
@@ -76,11 +76,11 @@ class FloatCodes {
 
   /// As a float, kBits: with a whole number below it added to these, it is both as a float.
   static constexpr unsigned kWhole = 1 << 23, kBits = (127 + 23) << 23;
-  /// The window of the middle row that all others are counted from, of this lane,
+  /// The window of the middle row that all others are counted from, of this lane, and how far apart
+  /// they may be: from window to window a column changes, from row to row a row.
   static constexpr int kHub = kBandGroup / 2;
-  /// and how far apart they may be.
-  static __device__ __forceinline__ unsigned reach(int width) {
-    return static_cast<unsigned>((kHub + (kRows - 1) / 2) * 255) * static_cast<unsigned>(width);
+  static __device__ __forceinline__ unsigned reach(const MaskArguments& mask) {
+    return static_cast<unsigned>((kHub * mask.height + (kRows - 1) / 2 * mask.width) * 255);
   }
 
   const BoxDivision& division_;

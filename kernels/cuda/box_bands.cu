@@ -36,16 +36,19 @@ template <int kPitch>
 class BandGhosts {
  public:
   /// `table`: a word of shared memory for each ghost.
-  __device__ BandGhosts(const LaunchArguments& a, unsigned* table)
-      : a_(a), table_(table), ghosts_(band_ghosts(a.mask.width, band_repeats(a.group.border))) {}
+  __device__ BandGhosts(const LaunchArguments& a, const BandLayout& layout, unsigned* table)
+      : a_(a),
+        layout_(layout),
+        table_(table),
+        ghosts_(band_ghosts(layout, a.group.width, band_repeats(a.group.border))) {}
 
   /// Finds out where ghosts lie and which columns they repeat.
-  __device__ __forceinline__ void find(const BandLayout& layout) const {
-    const int width = a_.group.width;
-    const auto word = [&](int x) { return static_cast<unsigned>(layout.word_at(x + layout.lead)); };
+  __device__ __forceinline__ void find() const {
+    const int width = a_.group.width, lead = layout_.lead;
+    const auto word = [&](int x) { return static_cast<unsigned>(layout_.word_at(x + lead)); };
 #pragma unroll 1
     for (int i = static_cast<int>(threadIdx.x); i < ghosts_; i += static_cast<int>(blockDim.x)) {
-      const int x = i - a_.mask.anchor_x + (i < a_.mask.anchor_x ? 0 : width);
+      const int x = i - lead + (i < lead ? 0 : width);
       table_[i] = word(x) << 16 | word(border_index(a_.group.border, x, width));
     }
   }
@@ -72,6 +75,7 @@ class BandGhosts {
   static_assert(kWords <= 1 << 16);
 
   const LaunchArguments& a_;
+  const BandLayout& layout_;
   unsigned* table_;
   int ghosts_;
 };
@@ -99,7 +103,7 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
   auto* const middle = slots + kPairs * kSlot;
   auto* const offsets = reinterpret_cast<longlong2*>(middle + kSlot);
   const BandLayout layout = layout_of(a, a.group.border);
-  const BandGhosts<kPitch> ghosts(a, reinterpret_cast<unsigned*>(offsets + a.tile_height));
+  const BandGhosts<kPitch> ghosts(a, layout, reinterpret_cast<unsigned*>(offsets + a.tile_height));
   const int y0 =
       band_top(a.group.height, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
   const int rows =
@@ -119,7 +123,7 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
   const BandShare share(a.group.width);
   const bool inner = kWhole && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
   const bool floats = FloatCodes<kRows, true>::serve(a);
-  ghosts.find(layout);
+  ghosts.find();
   EightSums<false> above;
 #pragma unroll 1
   for (int r = 0;; r += kRows) {
@@ -185,9 +189,9 @@ Kernel select_kernel(const LaunchArguments& a, Border border, bool whole) {
 }
 
 std::size_t shared_bytes(const LaunchArguments& a, Border border) {
-  const int pitch = layout_of(a, border).pitch;
-  return band_bytes(pitch, band_rows(pitch, a.batch_rows), a.tile_height,
-                    band_ghosts(a.mask.width, band_repeats(border)));
+  const BandLayout layout = layout_of(a, border);
+  return band_bytes(layout.pitch, band_rows(layout.pitch, a.batch_rows), a.tile_height,
+                    band_ghosts(layout, a.group.width, band_repeats(border)));
 }
 
 }  // namespace
@@ -205,7 +209,7 @@ cudaError_t load_box_bands(const LaunchArguments& arguments) {
 
 cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.group;
-  const dim3 threads(static_cast<unsigned>(max(band_threads(group.width), kBandFewThreads)));
+  const dim3 threads(static_cast<unsigned>(band_block_threads(group.width)));
   LaunchArguments a = arguments;
   if (group.height < kBandStep) a.intermediate = nullptr;
   if (a.intermediate != nullptr) {

@@ -92,6 +92,17 @@ TEST(BoxBands, PlanesLieInDifferentBanks) {
   }
 }
 
+// One makes rows above the middle one, the other those below.
+TEST(BoxBands, TwoWarpsForEachPiece) {
+  for (int width = 1; width <= kBandMostThreads * kBandWord; ++width) {
+    const int threads = band_block_threads(width);
+    ASSERT_EQ(threads % 32, 0);
+    ASSERT_GE(threads * kBandWord, width);
+    ASSERT_LE(threads, kBandMostThreads);
+    ASSERT_GE(threads / 32, 2 * divide_up(width, kBandPiece)) << width;
+  }
+}
+
 // Sums of a run fit 16 bits, and no launch needs more blocks than it has to.
 TEST(BoxBands, RunsHoldAllSteps) {
   for (const int height : {1, 7, 8, 255, 256, 257, 271, 272, 480, 1080, 2160, 32768}) {
@@ -131,9 +142,10 @@ TEST(BoxBands, CutsFitTheDevice) {
           for (const bool repeats : {false, true}) {
             const BandLayout layout = band_layout(width, side, side / 2, repeats);
             const int rows = band_rows(layout.pitch, tile->rows);
-            EXPECT_LE(band_bytes(layout.pitch, rows, tile->height, band_ghosts(side, repeats)),
-                      shared_bytes);
-            EXPECT_LE(band_threads(width), band_threads_most(layout.pitch));
+            EXPECT_LE(
+                band_bytes(layout.pitch, rows, tile->height, band_ghosts(layout, width, repeats)),
+                shared_bytes);
+            EXPECT_LE(band_block_threads(width), band_threads_most(layout.pitch));
           }
           EXPECT_LE(band_step_bytes(height), shared_bytes);
           for (const int rows : {height, (height + 1) / 2}) {
