@@ -128,6 +128,14 @@ CONVOLVE_HD constexpr int band_top(int height, int band, int bands) {
   return static_cast<int>(static_cast<long long>(height) * band / bands);
 }
 
+/// The window of the middle row of a batch that all others of a thread are counted from, of its 16,
+/// and how far apart they may be: from window to window a column of the mask changes, from row to
+/// row a row of it.
+inline constexpr int kBandHub = kBandGroup / 2;
+CONVOLVE_HD constexpr unsigned band_reach(int rows, int mask_height, int mask_width) {
+  return static_cast<unsigned>((kBandHub * mask_height + (rows - 1) / 2 * mask_width) * 255);
+}
+
 /// Bytes of a block that holds a batch of `rows` rows, and knows for `height` of them which rows of
 /// the picture enter and leave, and for each of `ghosts` places which column it repeats.
 CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, int rows, int height, int ghosts) {

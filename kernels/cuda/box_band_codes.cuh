@@ -21,24 +21,26 @@ template <int kRows, bool kTies>
 class FloatCodes {
  public:
   __device__ __forceinline__ explicit FloatCodes(const LaunchArguments& a)
-      : division_(a.group.channel[0].division), reach_(reach(a.mask)) {}
+      : division_(a.group.channel[0].division),
+        reach_(band_reach(kRows, a.mask.height, a.mask.width)) {}
 
   /// True if they do lie there.
   static __device__ __forceinline__ bool serve(const LaunchArguments& a) {
     const BoxDivision& division = a.group.channel[0].division;
-    const unsigned most = reach(a.mask);
+    const unsigned most = band_reach(kRows, a.mask.height, a.mask.width);
     return division.direct && most < kWhole / 2 && division.divisor < kWhole / 2 &&
            most + division.divisor < kWhole / 2 - 2;
   }
 
   /// The middle row: the sum of the first window, and how much others have more.
   __device__ __forceinline__ void begin(unsigned window, const unsigned (&more)[kBandGroup + 1]) {
-    const unsigned d = division_.divisor, numerator = window + more[kHub] + division_.offset;
+    const unsigned d = division_.divisor, numerator = window + more[kBandHub] + division_.offset;
     const unsigned quotient = box_quotient(numerator, division_);
     // So many divisors too few are taken away.
     const unsigned few = (kWhole + 1 + reach_ + d - 1) / d;
     quotient_ = static_cast<float>(static_cast<int>(kWhole + quotient - few));
-    const unsigned left = numerator - quotient * d + few * d + division_.inverse_raise - more[kHub];
+    const unsigned left =
+        numerator - quotient * d + few * d + division_.inverse_raise - more[kBandHub];
 #pragma unroll
     for (int i = 0; i < kBandGroup; ++i)
       bits_[i] = left + more[i] + kBits - kWhole;
@@ -76,12 +78,6 @@ class FloatCodes {
 
   /// As a float, kBits: with a whole number below it added to these, it is both as a float.
   static constexpr unsigned kWhole = 1 << 23, kBits = (127 + 23) << 23;
-  /// The window of the middle row that all others are counted from, of this lane, and how far apart
-  /// they may be: from window to window a column changes, from row to row a row.
-  static constexpr int kHub = kBandGroup / 2;
-  static __device__ __forceinline__ unsigned reach(const MaskArguments& mask) {
-    return static_cast<unsigned>((kHub * mask.height + (kRows - 1) / 2 * mask.width) * 255);
-  }
 
   const BoxDivision& division_;
   unsigned reach_;

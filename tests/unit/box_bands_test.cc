@@ -103,6 +103,34 @@ TEST(BoxBands, TwoWarpsForEachPiece) {
   }
 }
 
+// Windows of a batch are as far apart as that, and no further, in pictures of black and white: all
+// that the hub of a thread sees is black, all else white; or the other way round.
+TEST(BoxBands, ReachBoundsWindowsOfABatch) {
+  for (const int rows : {kBandFewBatch, kBandMostBatch})
+    for (const int mask_width : {1, 3, 8, 40})
+      for (const int mask_height : {1, 3, 17, 60}) {
+        const int middle = (rows - 1) / 2;
+        const auto in = [](int at, int begin, int count) {
+          return at >= begin && at < begin + count;
+        };
+        unsigned furthest = 0;
+        for (int x = 0; x < kBandGroup; ++x)
+          for (int y = 0; y < rows; ++y) {
+            // Samples that window (x, y) sees and the hub does not.
+            unsigned others = 0;
+            for (int i = y; i < y + mask_height; ++i)
+              for (int j = x; j < x + mask_width; ++j)
+                others += !in(j, kBandHub, mask_width) || !in(i, middle, mask_height);
+            furthest = std::max(furthest, 255 * others);
+          }
+        const unsigned reach = band_reach(rows, mask_height, mask_width);
+        EXPECT_LE(furthest, reach) << mask_width << "x" << mask_height;
+        if (mask_width >= 40 && mask_height >= 60) {
+          EXPECT_GE(4 * furthest, 3 * reach);
+        }
+      }
+}
+
 // Sums of a run fit 16 bits, and no launch needs more blocks than it has to.
 TEST(BoxBands, RunsHoldAllSteps) {
   for (const int height : {1, 7, 8, 255, 256, 257, 271, 272, 480, 1080, 2160, 32768}) {
