@@ -44,7 +44,7 @@ enum class BoxForm : int {
 struct BoxTile {
   int width = 0;  ///< kBands: how many there are.
   int height = 0;
-  int rows = 0;  ///< kRuns: 4, 8 or 16.
+  int rows = 0;  ///< kRuns: 4, 8 or 16; kBands: at most so many.
   BoxForm form = BoxForm::kRuns;
 };
 
