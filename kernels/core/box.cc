@@ -37,13 +37,14 @@ bool set_reciprocal(BoxDivision& d, Int128 largest, int shift) {
   return true;
 }
 
-/// The same with the shift left to choose: whole bytes, which cost nothing to shift by, or else
-/// what leaves the most digits.
+/// The same with the shift left to choose: whole bytes, which cost nothing to shift by, unless
+/// there are ties, which want most digits to be told by; or else what leaves the most digits.
 bool set_reciprocal(BoxDivision& d, Int128 largest) {
   int digits = 0;
   while (Int128{1} << (digits + 1) < d.divisor)
     ++digits;
-  return set_reciprocal(d, largest, digits / 8 * 8) || set_reciprocal(d, largest, digits);
+  return (!d.ties && set_reciprocal(d, largest, digits / 8 * 8)) ||
+         set_reciprocal(d, largest, digits);
 }
 
 /// With inverse = (1 + e) / divisor, rounded, |e| is at most 2^-24. n * inverse is then not below

@@ -4,17 +4,6 @@
 #include <algorithm>
 
 namespace convolve {
-namespace {
-
-/// A lane adds the differences of a 32nd of a mask's columns, rounded up to whole quads, in 16 bits
-/// with a sign.
-constexpr int kMostColumns = 32 * (0x7FFF / 255 - 2 * kBandQuad);
-
-/// Bytes of a block besides those it asks for: some of its own, and a kilobyte of the system's.
-constexpr std::size_t kReserved = 3 * 1024;
-
-}  // namespace
-
 bool box_bands_serve(const PlaneFormat& plane) {
   if (plane.component_count != 1 || plane.sample_bytes != 1) return false;
   const Component& c = plane.components[0];
@@ -22,11 +11,11 @@ bool box_bands_serve(const PlaneFormat& plane) {
 }
 
 std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
-  if (band_threads(work.width) > kBandMostThreads || work.mask_width > kMostColumns)
-    return std::nullopt;
+  if (band_threads(work.width) > kBandMostThreads) return std::nullopt;
   // A field has half the rows, but not always the smaller blocks.
   for (const int rows : {work.height, divide_up(work.height, 2)})
-    if (band_step_bytes(rows) + kReserved > work.shared_bytes) return std::nullopt;
+    if (band_step_bytes(rows, kBandFewStages) + kBandReserved > work.shared_bytes)
+      return std::nullopt;
   BoxTile tile;
   tile.form = BoxForm::kBands;
   tile.width = std::min(work.height, std::max(1, work.processors));
@@ -34,10 +23,11 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   // The border may change while a plan is in use.
   const auto fits = [&](bool repeats, int most) {
     const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, repeats);
-    return layout.pitch > 0 && band_bytes(layout.pitch, band_rows(layout.pitch, most), tile.height,
-                                          band_ghosts(layout, work.width, repeats)) +
-                                       kReserved <=
-                                   work.shared_bytes;
+    const int rows = band_rows(layout.pitch, most);
+    const std::size_t bytes =
+        band_bytes(layout.pitch, rows, tile.height, band_ghosts(layout, work.width, repeats),
+                   band_has_blocks(work.mask_width, repeats, layout.pitch, rows, tile.height));
+    return layout.pitch > 0 && bytes + kBandReserved <= work.shared_bytes;
   };
   for (const int most : {kBandMostBatch, kBandFewBatch}) {
     tile.rows = most;

@@ -45,9 +45,9 @@ inline constexpr int kBandQuad = 4;
 inline constexpr int kBandPlanes = kBandGroup / kBandQuad;
 /// Quads from plane to plane, so that threads which write two adjacent quads meet every bank once:
 /// known to the compiler, as addresses of planes are then part of the instructions.
-inline constexpr int kBandPitches = 4;
+inline constexpr int kBandPitches = 5;
 CONVOLVE_HD constexpr int band_pitch(int index) {
-  return index == 0 ? 126 : index == 1 ? 246 : index == 2 ? 278 : 518;
+  return index == 0 ? 126 : index == 1 ? 246 : index == 2 ? 278 : index == 3 ? 518 : 526;
 }
 CONVOLVE_HD constexpr int band_slot_quads(int pitch) {
   return kBandPlanes * pitch;
@@ -55,7 +55,7 @@ CONVOLVE_HD constexpr int band_slot_quads(int pitch) {
 
 /// Most threads of a block with such rows.
 CONVOLVE_HD constexpr int band_threads_most(int pitch) {
-  return pitch <= band_pitch(2) ? kBandFewThreads : kBandMostThreads;
+  return pitch <= band_pitch(3) ? kBandFewThreads : kBandMostThreads;
 }
 /// Rows of a batch, of which there is a slot for the sums of the middle one, and one for each pair
 /// of others: how much they differ from the row next to them towards the middle. `most`: as many
@@ -68,6 +68,18 @@ CONVOLVE_HD constexpr int band_rows(int pitch, int most) {
 }
 CONVOLVE_HD constexpr int band_slots(int rows) {
   return (rows - 1) / 2 + 1;
+}
+/// Beside it, where masks are so wide that this saves time, the sum of each 16 columns of the
+/// picture, a word: where groups stand for all ghosts, and bands of `height` rows are a batch.
+CONVOLVE_HD constexpr int band_slot_blocks(int pitch) {
+  return band_threads_most(pitch) * kBandWord / kBandGroup;
+}
+CONVOLVE_HD constexpr bool band_may_have_blocks(int pitch, int rows) {
+  return pitch == band_pitch(1) && rows == kBandMostBatch;
+}
+CONVOLVE_HD constexpr bool band_has_blocks(int mask_width, bool repeats, int pitch, int rows,
+                                           int height) {
+  return band_may_have_blocks(pitch, rows) && repeats && mask_width > 288 && height <= rows;
 }
 /// Threads that a picture's columns take, and those of a block: two warps at least for each piece
 /// of a row, of which one makes rows above the middle one, the other those below.
@@ -128,19 +140,64 @@ CONVOLVE_HD constexpr int band_top(int height, int band, int bands) {
   return static_cast<int>(static_cast<long long>(height) * band / bands);
 }
 
-/// The window of the middle row of a batch that all others of a thread are counted from, of its 16,
-/// and how far apart they may be: from window to window a column of the mask changes, from row to
-/// row a row of it.
-inline constexpr int kBandHub = kBandGroup / 2;
-CONVOLVE_HD constexpr unsigned band_reach(int rows, int mask_height, int mask_width) {
-  return static_cast<unsigned>((kBandHub * mask_height + (rows - 1) / 2 * mask_width) * 255);
+/// The band of a block: the outermost first, which take longest where windows see beyond the
+/// picture, as blocks begin in order, each as soon as there is room.
+CONVOLVE_HD constexpr int band_of_block(int block, int bands) {
+  return block % 2 == 0 ? block / 2 : bands - 1 - block / 2;
 }
+
+/// Windows of a thread follow each other from row to row; of each `windows` side by side the one in
+/// the middle is their hub, which they are counted from. How far apart they may be from the hub of
+/// the middle row of a batch: from window to window a column of the mask changes, from row to row a
+/// row of it.
+CONVOLVE_HD constexpr int band_hub(int window, int windows) {
+  return window / windows * windows + windows / 2;
+}
+CONVOLVE_HD constexpr unsigned band_reach(int windows, int rows, int mask_height, int mask_width) {
+  return static_cast<unsigned>((windows / 2 * mask_height + (rows - 1) / 2 * mask_width) * 255);
+}
+
+/// True if between four windows and the nearest multiple of the divisor to their hub no other one
+/// lies, and from row to row the next one is the nearest at most; and if none is above 255 of them.
+/// For masks so wide, and not much less high, counting them is enough.
+CONVOLVE_HD constexpr bool band_steps_by_one(int mask_height, int mask_width, unsigned divisor,
+                                             unsigned offset) {
+  const unsigned long long d = divisor;
+  return 2ull * band_reach(4, 1, mask_height, mask_width) + 4 <= d &&
+         255ull * static_cast<unsigned>(mask_width) + 2 <= d &&
+         255ull * static_cast<unsigned>(mask_width) * static_cast<unsigned>(mask_height) + offset <=
+             255 * d + d / 2;
+}
+/// The same over two rows.
+CONVOLVE_HD constexpr bool band_steps_by_pairs(int mask_height, int mask_width, unsigned divisor) {
+  return 2ull * band_reach(4, 3, mask_height, mask_width) + 4 <= divisor;
+}
+
+/// Numerators that lie within `reach` of one, of which all divisors but a few are taken away, are
+/// scaled by 2^bits: so that quotients are whole bytes of the upper halves of their products with a
+/// reciprocal (BoxDivision). True if they fit 32 bits, and the factor a byte with a sign; and, for
+/// ties, if what a divisor is divided into has a bit of that upper half.
+CONVOLVE_HD constexpr int band_scale_bits(int shift) {
+  return round_up(shift, 8) - shift;
+}
+CONVOLVE_HD constexpr bool band_scale_serves(int shift, unsigned reach, unsigned divisor,
+                                             bool ties) {
+  const int bits = band_scale_bits(shift);
+  return shift <= 24 && bits <= 6 && (2ull * reach + 2ull * divisor) << bits <= 0xFFFFFFFFull &&
+         (!ties || divisor <= 1u << (shift + bits));
+}
+
+/// Bytes of a block besides those it asks for: some of its own, and a kilobyte of the system's. And
+/// those of a processor, where launches overlap.
+inline constexpr std::size_t kBandReserved = 3 * 1024, kBandProcessorBytes = 228 * 1024;
 
 /// Bytes of a block that holds a batch of `rows` rows, and knows for `height` of them which rows of
 /// the picture enter and leave, and for each of `ghosts` places which column it repeats.
-CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, int rows, int height, int ghosts) {
+CONVOLVE_HD constexpr std::size_t band_bytes(int pitch, int rows, int height, int ghosts,
+                                             bool blocks) {
   return static_cast<std::size_t>(band_slots(rows)) *
-             static_cast<std::size_t>(band_slot_quads(pitch)) * 16 +
+             static_cast<std::size_t>(band_slot_quads(pitch) * 16 +
+                                      (blocks ? band_slot_blocks(pitch) * 4 : 0)) +
          static_cast<std::size_t>(height) * 16 + static_cast<std::size_t>(ghosts) * 4;
 }
 /// Places that neither a column has nor a group stands for.
@@ -164,9 +221,25 @@ CONVOLVE_HD constexpr int band_block_steps(int height) {
 CONVOLVE_HD constexpr int band_run_steps(int height) {
   return band_block_steps(height) / 2;
 }
-/// Bytes of a block that does so.
-CONVOLVE_HD constexpr std::size_t band_step_bytes(int height) {
-  return static_cast<std::size_t>(band_block_steps(height)) * (kBandStep * kBandStepColumns);
+/// Bytes of a block that does so, each of whose warps has `stages` steps of rows underway, all or a
+/// few: with all, sums take their place.
+inline constexpr int kBandStepBytes = kBandStep * kBandStepColumns;
+inline constexpr int kBandStepSumBytes = 2 * kBandStepColumns;
+inline constexpr int kBandFewStages = 4;
+CONVOLVE_HD constexpr std::size_t band_step_bytes(int height, int stages) {
+  const int steps = band_block_steps(height);
+  return static_cast<std::size_t>(stages == kBandWarpSteps
+                                      ? steps * kBandStepBytes
+                                      : kBandStepWarps * stages * kBandStepBytes +
+                                            steps * kBandStepSumBytes);
+}
+/// A few if they leave room for a band of so many bytes on a processor, where all do not.
+CONVOLVE_HD constexpr int band_step_stages(int height, std::size_t band) {
+  const std::size_t room = kBandProcessorBytes - 2 * kBandReserved;
+  return band_step_bytes(height, kBandWarpSteps) + band > room &&
+                 band_step_bytes(height, kBandFewStages) + band <= room
+             ? kBandFewStages
+             : kBandWarpSteps;
 }
 CONVOLVE_HD constexpr std::size_t band_step_pitch(int width) {
   return static_cast<std::size_t>(band_threads(width)) * kBandWord * 2;

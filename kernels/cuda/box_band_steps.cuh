@@ -4,8 +4,11 @@
 // two steps there is then the difference of two of them, and what whole runs between them have.
 //
 // A block has 256 columns of two runs, each of its warps a share of the rows. It is small but for
-// the memory that its rows come to all at once, so that it finds room beside the bands of the frame
-// before, and those of its own frame find room beside it.
+// the memory that its rows come to, so that it finds room beside the bands of the frame before, and
+// those of its own frame find room beside it.
+//
+// Where no launch that may still run writes the picture, it is summed while the frame before ends,
+// and bands follow block by block. Otherwise only the L2 cache fetches it till then.
 #pragma once
 
 #include "kernels/cuda/box_bands.cuh"
@@ -15,8 +18,6 @@ namespace convolve {
 namespace {
 
 constexpr int kStepThreads = 32 * kBandStepWarps;
-/// Stages that rows come in, a step each.
-constexpr int kStepStages = kBandWarpSteps;
 /// What a thread copies at once.
 constexpr int kStepPart = 16;
 
@@ -37,7 +38,9 @@ __device__ __forceinline__ void copy_columns(std::uint8_t* to, const std::uint8_
     to[b] = b < bytes ? __ldg(from + b) : std::uint8_t{0};
 }
 
-/// A warp's rows of a block.
+/// A warp's rows of a block, of which kStages steps are underway at a time: all, or a few that make
+/// room for others.
+template <int kStages>
 class StepRows {
  public:
   __device__ StepRows(const LaunchArguments& a, std::uint8_t* memory)
@@ -54,7 +57,7 @@ class StepRows {
     aligned_ = (reinterpret_cast<std::uintptr_t>(pixels_) | static_cast<std::uintptr_t>(pitch_)) %
                    kStepPart ==
                0;
-    rows_ = memory + warp * each * kStepBytes;
+    rows_ = memory + warp * (kAll ? each * kStepBytes : kStages * kStepBytes + each * kSumBytes);
   }
 
   __device__ __forceinline__ int first() const { return first_; }
@@ -65,33 +68,20 @@ class StepRows {
     for (int row = lane_; row < count_ * kBandStep; row += 32)
       fetch_ahead(pixels_ + row * pitch_, width_);
   }
-  /// Has all of them copied.
+  /// Has the first ones copied, each a stage.
   __device__ __forceinline__ void load() const {
-    constexpr int kParts = kBandStepColumns / kStepPart, kRowsAtOnce = 32 / kParts;
-    const int x = lane_ % kParts * kStepPart;
-    const int bytes = max(0, min(kStepPart, width_ - x));
-    const std::uint8_t* from = pixels_ + (bytes > 0 ? x : 0) + lane_ / kParts * pitch_;
-    std::uint8_t* to = rows_ + lane_ * kStepPart;
 #pragma unroll 1
-    for (int step = 0; step < kStepStages; ++step) {
-      if (step < count_) {
-#pragma unroll
-        for (int i = 0; i < kBandStep; i += kRowsAtOnce) {
-          copy_columns(to, from, bytes, aligned_);
-          to += kRowsAtOnce * kBandStepColumns;
-          from += kRowsAtOnce * pitch_;
-        }
-      }
+    for (int step = 0; step < kStages; ++step) {
+      load(step);
       end_stage();
     }
   }
-  /// Adds step number `step`, of which nothing is read again, and leaves what there is then in the
-  /// memory of its rows.
+  /// Adds step number `step`, of which nothing is read again, keeps what there is then, and has
+  /// another step copied, if there is one.
   __device__ __forceinline__ void add(int step, EightSums<true>& sums) const {
-    end_stage();  // Of nothing: so all but as many stages have come as there were at first.
-    wait_for_stages<kStepStages>();
+    wait_for_stages<kStages - 1>();
     __syncwarp();
-    std::uint8_t* const rows = rows_ + step * kStepBytes;
+    const std::uint8_t* const rows = stage(step);
     uint2 row[kBandStep];
 #pragma unroll
     for (int i = 0; i < kBandStep; ++i)
@@ -100,11 +90,13 @@ class StepRows {
     for (int i = 0; i < kBandStep; ++i)
       sums.add(row[i]);
     __syncwarp();
-    reinterpret_cast<uint4*>(rows)[lane_] =
+    reinterpret_cast<uint4*>(kept(step))[lane_] =
         make_uint4(sums.word[0], sums.word[1], sums.word[2], sums.word[3]);
+    if (!kAll) load(step + kStages);
+    end_stage();
   }
   __device__ __forceinline__ uint4 left(int step) const {
-    return reinterpret_cast<const uint4*>(rows_ + step * kStepBytes)[lane_];
+    return reinterpret_cast<const uint4*>(kept(step))[lane_];
   }
   /// The bytes of a row of sums where this thread's lie.
   __device__ __forceinline__ int place() const {
@@ -112,7 +104,31 @@ class StepRows {
   }
 
  private:
-  static constexpr int kStepBytes = kBandStep * kBandStepColumns;
+  static constexpr bool kAll = kStages == kBandWarpSteps;
+  static constexpr int kStepBytes = kBandStepBytes, kSumBytes = kBandStepSumBytes;
+
+  __device__ __forceinline__ void load(int step) const {
+    if (step >= count_) return;
+    constexpr int kParts = kBandStepColumns / kStepPart, kRowsAtOnce = 32 / kParts;
+    const int x = lane_ % kParts * kStepPart;
+    const int bytes = max(0, min(kStepPart, width_ - x));
+    const std::uint8_t* from =
+        pixels_ + (bytes > 0 ? x : 0) + (step * kBandStep + lane_ / kParts) * pitch_;
+    std::uint8_t* to = stage(step) + lane_ * kStepPart;
+#pragma unroll
+    for (int i = 0; i < kBandStep; i += kRowsAtOnce) {
+      copy_columns(to, from, bytes, aligned_);
+      to += kRowsAtOnce * kBandStepColumns;
+      from += kRowsAtOnce * pitch_;
+    }
+  }
+  __device__ __forceinline__ std::uint8_t* stage(int step) const {
+    return rows_ + (kAll ? step : step % kStages) * kStepBytes;
+  }
+  /// Where a step's sums are kept: in place of its rows, if nothing else comes there.
+  __device__ __forceinline__ std::uint8_t* kept(int step) const {
+    return kAll ? stage(step) : rows_ + kStages * kStepBytes + step * kSumBytes;
+  }
 
   int steps_in_all_;
   std::int64_t pitch_;
@@ -123,13 +139,14 @@ class StepRows {
   std::uint8_t* rows_;
 };
 
+template <int kStages>
 __global__ void __launch_bounds__(kStepThreads, kProcessorThreads / kStepThreads)
     box_step_kernel(const __grid_constant__ LaunchArguments a) {
   __shared__ uint4 totals[kStepThreads];
-  const StepRows rows(a, shared_cells<std::uint8_t>());
+  const StepRows<kStages> rows(a, shared_cells<std::uint8_t>());
   rows.fetch();
   // In this order: box_band_kernel reads the picture before it waits (overlap.cuh).
-  await_previous_launch();
+  if (!a.settled) await_previous_launch();
   admit_next_launch();
   rows.load();
   EightSums<true> sums;
@@ -149,6 +166,7 @@ __global__ void __launch_bounds__(kStepThreads, kProcessorThreads / kStepThreads
     above.z += totals[t].z;
     above.w += totals[t].w;
   }
+  if (a.settled) await_previous_launch();  // It reads what is written now.
   std::uint8_t* to = static_cast<std::uint8_t*>(a.intermediate) + rows.place() +
                      rows.first() * a.intermediate_pitch;
 #pragma unroll 1

@@ -68,17 +68,45 @@ __device__ __forceinline__ void visit_shift(int shift, Visit&& visit) {
   }
 }
 
+/// The first window of a warp's piece, as lanes add it up in blocks of 16 columns, and one word
+/// each besides: the columns of the picture before the first block and behind the last, fewer than
+/// 16 of either, and on two lanes that these leave free, a ghost that stands for all on its side.
+struct FirstWindow {
+  __device__ __forceinline__ FirstWindow(const LaunchArguments& a, const BandLayout& layout,
+                                         int first) {
+    constexpr int kLeft = kBandGroup - 1, kRight = 2 * kBandGroup - 1;
+    const int lane = static_cast<int>(threadIdx.x % 32), width = a.group.width;
+    const int from = first * kBandGroup - a.mask.anchor_x, to = from + a.mask.width;
+    const int begin = max(from, 0), end = min(to, width);
+    block = divide_up(begin, kBandGroup);
+    blocks_end = end / kBandGroup;
+    int column = lane < kBandGroup ? begin + lane : blocks_end * kBandGroup + lane - kBandGroup;
+    times = column < (lane < kBandGroup ? block * kBandGroup : end) ? 1 : 0;
+    if (lane == kLeft || lane == kRight) {
+      column = lane == kLeft ? -1 : width;
+      times = lane == kLeft ? begin - from : to - end;
+    }
+    word = times > 0 ? layout.word_at(column + layout.lead) : 0;
+  }
+
+  int block, blocks_end;  ///< Whole ones.
+  int times, word;        ///< How often it sees the lane's word.
+};
+
 /// Windows of a lane's 16 columns.
-template <int kPitch, int kRows>
+template <int kPitch, int kRows, bool kBlocks>
 class BandWindows {
  public:
   __device__ __forceinline__ BandWindows(const LaunchArguments& a, const BandLayout& layout,
-                                         const BandShare& share, const uint4* slots)
+                                         const BandShare& share, const uint4* slots,
+                                         const unsigned* blocks)
       : a_(a),
         layout_(layout),
         share_(share),
         slots_(slots + share.down * kOneWay * kSlot),
+        blocks_(blocks + share.down * kOneWay * kBlockWords),
         middle_(slots + kPairs * kSlot),
+        middle_blocks_(blocks + kPairs * kBlockWords),
         leaves_(layout.shift),
         enters_((layout.shift + a.mask.width) % kBandQuad) {
     // Lanes behind the piece repeat its last group, for nobody.
@@ -97,12 +125,36 @@ class BandWindows {
   /// From how rows differ, how much the piece's first window does: lane i keeps it for the ith row
   /// from the middle one.
   __device__ __forceinline__ void find_firsts() {
-    unsigned share[kOneWay];
-    share_window(slots_, share);
+    unsigned low[kOneWay] = {}, high[kOneWay] = {};
+    const auto add = [&](const unsigned(&sum)[kOneWay], unsigned times) {
+#pragma unroll
+      for (int i = 0; i < kOneWay; ++i) {
+        low[i] += times * low_of(sum[i]);
+        high[i] += times * high_of(sum[i]);
+      }
+    };
+    unsigned sum[kOneWay];
+    if constexpr (kBlocks) {
+      const FirstWindow window(a_, layout_, share_.first);
+      unsigned word[kOneWay];
+      share_blocks(window, slots_, blocks_, sum, word);
+      add(sum, 1);
+      add(word, static_cast<unsigned>(window.times));
+    } else {
+      int left = a_.mask.width, group = share_.first;
+#pragma unroll 1
+      for (; left > kMostColumns; left -= kMostColumns, group += kMostColumns / kBandGroup) {
+        share_quads(slots_, group, kMostColumns, sum);
+        add(sum, 1);
+      }
+      share_quads(slots_, group, left, sum);
+      add(sum, 1);
+    }
 #pragma unroll
     for (int i = 0; i < kOneWay; ++i) {
-      const unsigned low = sum_of_lanes(low_of(share[i])), high = sum_of_lanes(high_of(share[i]));
-      first_ = lane() == 2 * i ? low : lane() == 2 * i + 1 ? high : first_;
+      low[i] = sum_of_lanes(low[i]);
+      high[i] = sum_of_lanes(high[i]);
+      first_ = lane() == 2 * i ? low[i] : lane() == 2 * i + 1 ? high[i] : first_;
     }
   }
 
@@ -130,14 +182,14 @@ class BandWindows {
     Codes codes(a_);
     {
       GroupWords in, out;
-      unsigned window[kBandGroup + 1], share[1], before[1];
+      unsigned window[kBandGroup + 1], before[1];
       load(middle_, in, out);
-      share_window(middle_, share);
+      const unsigned share = share_middle();
       window[0] = 0;
       exchange(in, out, window);
       before[0] = window[kBandGroup];
       sum_before(before);
-      codes.begin(sum_of_lanes(share[0]) + before[0], window);
+      codes.begin(sum_of_lanes(share) + before[0], window);
     }
     store(0, codes);
     const uint4* slot = slots_;
@@ -159,6 +211,12 @@ class BandWindows {
   }
 
  private:
+  static constexpr int kBlockWords = band_slot_blocks(kPitch);
+  /// Of which lanes can add the differences, whole quads, in 16 bits with a sign.
+  static constexpr int kMostColumns = 32 * kBandQuad * 30;
+  static_assert((kMostColumns / 32 + 2 * kBandQuad) * 255 <= 0x7FFF &&
+                kMostColumns % kBandGroup == 0);
+  static_assert(!kBlocks || divide_up(band_slot_blocks(kPitch), 32) * kBandGroup * 255 <= 0x7FFF);
   static constexpr int kSlot = band_slot_quads(kPitch), kPairs = band_slots(kRows) - 1;
   static constexpr int kOneWay = kPairs / 2, kMiddle = kPairs;
   /// Above 0 whatever is taken away.
@@ -191,17 +249,19 @@ class BandWindows {
     });
   }
 
-  /// The lane's share of the piece's first window, in adjacent slots.
+  /// The lane's share of so many columns of a window that begins in `group`, in adjacent slots, by
+  /// quads.
   template <int kSlots>
-  __device__ __forceinline__ void share_window(const uint4* slots, unsigned (&sum)[kSlots]) const {
-    const int end = leaves_ + a_.mask.width, quads = divide_up(end, kBandQuad);
+  __device__ __forceinline__ void share_quads(const uint4* slots, int group, int columns,
+                                              unsigned (&sum)[kSlots]) const {
+    const int end = leaves_ + columns, quads = divide_up(end, kBandQuad);
 #pragma unroll
     for (int i = 0; i < kSlots; ++i)
       sum[i] = 0;
-    int group = share_.first + lane() / kBandPlanes;
+    int at_group = group + lane() / kBandPlanes;
 #pragma unroll 1
-    for (int quad = lane(); quad < quads; quad += 32, group += 32 / kBandPlanes) {
-      const uint4* const at = slots + lane() % kBandPlanes * kPitch + near(group);
+    for (int quad = lane(); quad < quads; quad += 32, at_group += 32 / kBandPlanes) {
+      const uint4* const at = slots + lane() % kBandPlanes * kPitch + near(at_group);
 #pragma unroll
       for (int i = 0; i < kSlots; ++i) {
         const uint4 words = at[i * kSlot];
@@ -213,13 +273,44 @@ class BandWindows {
     const int over = lane() < leaves_ ? lane() : end + lane() - leaves_;
     if (over >= quads * kBandQuad) return;
     const int place = over / kBandQuad;
-    const auto* const at =
-        reinterpret_cast<const unsigned*>(slots + place % kBandPlanes * kPitch +
-                                          near(share_.first + place / kBandPlanes)) +
-        over % kBandQuad;
+    const auto* const at = reinterpret_cast<const unsigned*>(slots + place % kBandPlanes * kPitch +
+                                                             near(group + place / kBandPlanes)) +
+                           over % kBandQuad;
 #pragma unroll
     for (int i = 0; i < kSlots; ++i)
       sum[i] -= at[i * kSlot * kBandQuad];
+  }
+
+  /// The lane's share of the piece's first window by blocks, and its word, which comes to that.
+  template <int kSlots>
+  __device__ __forceinline__ void share_blocks(const FirstWindow& window, const uint4* slots,
+                                               const unsigned* blocks, unsigned (&sum)[kSlots],
+                                               unsigned (&word)[kSlots]) const {
+    const auto* const words = reinterpret_cast<const unsigned*>(slots);
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i) {
+      sum[i] = 0;
+      word[i] = words[i * kSlot * kBandQuad + window.word];
+    }
+#pragma unroll 1
+    for (int block = window.block + lane(); block < window.blocks_end; block += 32)
+#pragma unroll
+      for (int i = 0; i < kSlots; ++i)
+        sum[i] += blocks[i * kBlockWords + block];
+  }
+
+  /// The lane's share of the piece's first window in the middle row.
+  __device__ __forceinline__ unsigned share_middle() const {
+    unsigned sum[1];
+    if constexpr (!kBlocks) {
+      share_quads(middle_, share_.first, a_.mask.width, sum);
+      return sum[0];
+    } else {
+      const FirstWindow window(a_, layout_, share_.first);
+      unsigned word[1];
+      share_blocks(window, middle_, middle_blocks_, sum, word);
+      return sum[0] + static_cast<unsigned>(window.times) * word[0];
+    }
   }
 
   template <class Codes>
@@ -239,7 +330,10 @@ class BandWindows {
   const LaunchArguments& a_;
   const BandLayout& layout_;
   const BandShare& share_;
-  const uint4 *slots_, *middle_;
+  const uint4* slots_;
+  const unsigned* blocks_;
+  const uint4* middle_;
+  const unsigned* middle_blocks_;
   int leaves_, enters_;  ///< Places before the first one that does so, in its quad.
   int leaving_[2], entering_[kGroupQuads];
   unsigned first_ = 0;

@@ -17,8 +17,8 @@
 // L2 cache a moment before, as its neighbours and the launch before read them, too. Where not all
 // rows of a band fit, it comes in batches.
 //
-// That launch lets the next one begin as soon as it knows that all before it is over. So this one
-// may read the picture at once, and waits for those sums only.
+// That launch lets the next one begin as soon as the picture may be read. So this one reads it at
+// once, and waits for those sums only: then all before is over, as it is for that launch.
 #include "kernels/cuda/box_band_steps.cuh"
 #include "kernels/cuda/box_band_windows.cuh"
 #include "kernels/cuda/box_bands.cuh"
@@ -91,23 +91,45 @@ constexpr int band_registers(int pitch) {
 #define CONVOLVE_BAND_BOUNDS(pitch) __launch_bounds__(band_threads_most(pitch))
 #endif
 
+/// Calls visit(CodesOf<Codes>()) with the fastest codes that serve.
+template <class Codes>
+struct CodesOf {
+  using Type = Codes;
+};
+template <int kRows, class Visit>
+__device__ __forceinline__ void visit_codes(const LaunchArguments& a, Visit&& visit) {
+  const bool ties = a.group.channel[0].division.ties;
+  if (FloatCodes<kRows, true>::serve(a) && ties)
+    visit(CodesOf<FloatCodes<kRows, true>>());
+  else if (FloatCodes<kRows, false>::serve(a))
+    visit(CodesOf<FloatCodes<kRows, false>>());
+  else if (HubCodes::serve(a))
+    visit(CodesOf<HubCodes>());
+  else if (ScaledCodes<kRows>::serve(a))
+    visit(CodesOf<ScaledCodes<kRows>>());
+  else
+    visit(CodesOf<WholeCodes>());
+}
+
 /// kSingle: a band is one batch.
-template <int kPitch, int kRows, bool kWhole, bool kSingle>
+template <int kPitch, int kRows, bool kWhole, bool kSingle, bool kBlocks>
 __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
     box_band_kernel(const __grid_constant__ LaunchArguments a) {
   constexpr int kPairs = band_slots(kRows) - 1, kSlot = band_slot_quads(kPitch);
-  using Columns = BandColumns<kPitch, kRows, kWhole>;
+  using Columns = BandColumns<kPitch, kRows, kWhole, kBlocks>;
   __shared__ BandStart start;
   admit_next_launch();
   auto* const slots = shared_cells<uint4>();
   auto* const middle = slots + kPairs * kSlot;
   auto* const offsets = reinterpret_cast<longlong2*>(middle + kSlot);
+  auto* const blocks = reinterpret_cast<unsigned*>(offsets + a.tile_height);
   const BandLayout layout = layout_of(a, a.group.border);
-  const BandGhosts<kPitch> ghosts(a, layout, reinterpret_cast<unsigned*>(offsets + a.tile_height));
-  const int y0 =
-      band_top(a.group.height, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
-  const int rows =
-      band_top(a.group.height, static_cast<int>(blockIdx.x) + 1, static_cast<int>(gridDim.x)) - y0;
+  const BandGhosts<kPitch> ghosts(a, layout,
+                                  blocks + (kBlocks ? (kPairs + 1) * band_slot_blocks(kPitch) : 0));
+  const int bands = static_cast<int>(gridDim.x);
+  const int band = band_of_block(static_cast<int>(blockIdx.x), bands);
+  const int y0 = band_top(a.group.height, band, bands);
+  const int rows = band_top(a.group.height, band + 1, bands) - y0;
   for (int r = static_cast<int>(threadIdx.x); r < rows; r += static_cast<int>(blockDim.x)) {
     const int leaving = y0 + r - a.mask.anchor_y;
     const int leaves = border_index(a.group.border, leaving, a.group.height);
@@ -119,46 +141,42 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
   const int x = static_cast<int>(threadIdx.x) * kBandWord, top = y0 - a.mask.anchor_y;
   const bool steps = a.intermediate != nullptr;
   if (threadIdx.x == blockDim.x - 32) StartFinder(a, start).find(top, steps, min(rows, kRows));
-  if (!steps) await_previous_launch();
+  const bool early = steps || a.settled;
+  if (!early) await_previous_launch();
   const BandShare share(a.group.width);
   const bool inner = kWhole && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
-  const bool floats = FloatCodes<kRows, true>::serve(a);
   ghosts.find();
   EightSums<false> above;
 #pragma unroll 1
   for (int r = 0;; r += kRows) {
     const int count = kSingle ? rows : min(kRows, rows - r);
-    Columns columns(a, layout, x);
+    Columns columns(a, layout, x, blocks);
     if (inner && count > kPairs)
       columns.store_differences(columns.inner(top + r, count), slots);
     else
       columns.store_differences(columns.outer(offsets + r, count), slots);
     __syncthreads();
     ghosts.make(slots, kPairs);
-    BandWindows<kPitch, kRows> windows(a, layout, share, slots);
+    BandWindows<kPitch, kRows, kBlocks> windows(a, layout, share, slots, blocks);
     const bool begins = r == 0 && columns.mine();
     const bool by_steps = begins && start.serves && start.steps > 0;
     if (begins && start.serves) columns.add_rows(start);
     if (begins && !start.serves) columns.add_each_row(top);
     if (r > 0) columns.go_on(above);
-    if (r == 0 && steps) await_previous_launch();
+    if (r == 0 && early) await_previous_launch();
     // They take as long to come as windows of differences.
     if (by_steps) columns.ask_for_steps(start);
     if (share.serves) windows.find_firsts();
     if (by_steps) columns.add_steps(start);
-    columns.store_middle(middle);
+    columns.store_middle(slots);
     if (!kSingle) above = columns.above_next();
     __syncthreads();
     ghosts.make(middle, 1);
     if (share.serves) {
       std::uint8_t* const to =
           a.group.dst + a.group.channel[0].offset + (y0 + r) * a.group.dst_pitch;
-      if (floats && a.group.channel[0].division.ties)
-        windows.template make<FloatCodes<kRows, true>>(to, count);
-      else if (floats)
-        windows.template make<FloatCodes<kRows, false>>(to, count);
-      else
-        windows.template make<WholeCodes>(to, count);
+      visit_codes<kRows>(
+          a, [&](auto codes) { windows.template make<typename decltype(codes)::Type>(to, count); });
     }
     if (kSingle || rows - r <= kRows) break;
     __syncthreads();
@@ -166,44 +184,66 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
 }
 
 template <int kPitch, int kRows, bool kWhole>
-Kernel select_batches(const LaunchArguments& a) {
-  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, kWhole, true>
-                                : box_band_kernel<kPitch, kRows, kWhole, false>;
+Kernel select_batches(const LaunchArguments& a, bool repeats) {
+  if (band_has_blocks(a.mask.width, repeats, kPitch, kRows, a.tile_height))
+    return box_band_kernel<kPitch, kRows, kWhole, true, band_may_have_blocks(kPitch, kRows)>;
+  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, kWhole, true, false>
+                                : box_band_kernel<kPitch, kRows, kWhole, false, false>;
 }
 template <int kPitch, int kRows>
-Kernel select_loads(const LaunchArguments& a, bool whole) {
-  return whole ? select_batches<kPitch, kRows, true>(a) : select_batches<kPitch, kRows, false>(a);
+Kernel select_loads(const LaunchArguments& a, bool repeats, bool whole) {
+  return whole ? select_batches<kPitch, kRows, true>(a, repeats)
+               : select_batches<kPitch, kRows, false>(a, repeats);
 }
 template <int kPitch>
-Kernel select_rows(const LaunchArguments& a, bool whole) {
+Kernel select_rows(const LaunchArguments& a, bool repeats, bool whole) {
   constexpr int kFew = band_rows(kPitch, kBandFewBatch), kMost = band_rows(kPitch, kBandMostBatch);
-  return band_rows(kPitch, a.batch_rows) == kMost ? select_loads<kPitch, kMost>(a, whole)
-                                                  : select_loads<kPitch, kFew>(a, whole);
+  return band_rows(kPitch, a.batch_rows) == kMost ? select_loads<kPitch, kMost>(a, repeats, whole)
+                                                  : select_loads<kPitch, kFew>(a, repeats, whole);
 }
 Kernel select_kernel(const LaunchArguments& a, Border border, bool whole) {
   const int pitch = layout_of(a, border).pitch;
-  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, whole)
-         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, whole)
-         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, whole)
-                                  : select_rows<band_pitch(3)>(a, whole);
+  const bool repeats = band_repeats(border);
+  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, repeats, whole)
+         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, repeats, whole)
+         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, repeats, whole)
+         : pitch == band_pitch(3) ? select_rows<band_pitch(3)>(a, repeats, whole)
+                                  : select_rows<band_pitch(4)>(a, repeats, whole);
 }
 
 std::size_t shared_bytes(const LaunchArguments& a, Border border) {
   const BandLayout layout = layout_of(a, border);
-  return band_bytes(layout.pitch, band_rows(layout.pitch, a.batch_rows), a.tile_height,
-                    band_ghosts(layout, a.group.width, band_repeats(border)));
+  const bool repeats = band_repeats(border);
+  const int rows = band_rows(layout.pitch, a.batch_rows);
+  return band_bytes(layout.pitch, rows, a.tile_height, band_ghosts(layout, a.group.width, repeats),
+                    band_has_blocks(a.mask.width, repeats, layout.pitch, rows, a.tile_height));
 }
+
+/// The kernel that sums steps before bands of so many bytes, and the bytes of its blocks.
+struct StepLaunch {
+  StepLaunch(const LaunchArguments& a, Border border) {
+    const int stages = band_step_stages(a.group.height, shared_bytes(a, border));
+    kernel = stages == kBandWarpSteps ? box_step_kernel<kBandWarpSteps>
+                                      : box_step_kernel<kBandFewStages>;
+    bytes = band_step_bytes(a.group.height, stages);
+  }
+  Kernel kernel;
+  std::size_t bytes;
+};
 
 }  // namespace
 
 // How rows are aligned is not known before there are pictures, and the border may change.
 cudaError_t load_box_bands(const LaunchArguments& arguments) {
-  cudaError_t error = load_kernel(box_step_kernel, band_step_bytes(arguments.group.height));
-  for (const Border border : {Border::kReplicate, Border::kMirror})
+  cudaError_t error = cudaSuccess;
+  for (const Border border : {Border::kReplicate, Border::kMirror}) {
+    const StepLaunch steps(arguments, border);
+    if (error == cudaSuccess) error = load_kernel(steps.kernel, steps.bytes);
     for (const bool whole : {false, true})
       if (error == cudaSuccess)
         error =
             load_kernel(select_kernel(arguments, border, whole), shared_bytes(arguments, border));
+  }
   return error;
 }
 
@@ -216,8 +256,9 @@ cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stre
     const dim3 grid(
         static_cast<unsigned>(divide_up(group.width, kBandStepColumns)),
         static_cast<unsigned>(divide_up(band_steps(group.height), band_block_steps(group.height))));
-    const cudaError_t error = launch_overlapping(box_step_kernel, grid, dim3(kStepThreads),
-                                                 band_step_bytes(group.height), stream, a);
+    const StepLaunch steps(a, group.border);
+    const cudaError_t error =
+        launch_overlapping(steps.kernel, grid, dim3(kStepThreads), steps.bytes, stream, a);
     if (error != cudaSuccess) return error;
   }
   const dim3 bands(static_cast<unsigned>(min(a.tile_width, group.height)));

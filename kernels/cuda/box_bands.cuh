@@ -98,10 +98,11 @@ class EdgeGhosts {
 };
 
 /// What windows see of a batch of rows, of a thread's columns.
-template <int kPitch, int kRows, bool kWhole>
+template <int kPitch, int kRows, bool kWhole, bool kBlocks>
 class BandColumns {
  public:
-  __device__ BandColumns(const LaunchArguments& a, const BandLayout& layout, int x)
+  __device__ BandColumns(const LaunchArguments& a, const BandLayout& layout, int x,
+                         unsigned* blocks)
       : a_(a),
         columns_(a.group, x),
         ghosts_(a.group, layout),
@@ -111,6 +112,7 @@ class BandColumns {
     const int quad = (x + layout.lead) / kBandQuad;
     to_[0] = layout.quad_at(quad);
     to_[1] = layout.quad_at(quad + 1);
+    block_ = blocks + x / kBandGroup;
   }
 
   /// Stores how much rows differ from the ones next to them, upwards and then downwards from the
@@ -134,15 +136,14 @@ class BandColumns {
       leave_[down + 1] = source.leave(down + 1);
       enter_[down + 2] = source.enter(down + 2);
       const int r = kMiddle - 2 * pair;
-      store_pair(leave_[r - 1], leave_[r - 2], enter_[r], enter_[r - 1], slots + pair * kQuads,
-                 above_);
+      store_pair(leave_[r - 1], leave_[r - 2], enter_[r], enter_[r - 1], slots, pair, above_);
     }
     leave_[kRows - 1] = source.leave(kRows - 1);
 #pragma unroll
     for (int pair = 0; pair < kPairs / 2; ++pair) {
       const int r = kMiddle + 2 * pair;
-      store_pair(enter_[r + 1], enter_[r + 2], leave_[r], leave_[r + 1],
-                 slots + (kPairs / 2 + pair) * kQuads, behind_);
+      store_pair(enter_[r + 1], enter_[r + 2], leave_[r], leave_[r + 1], slots, kPairs / 2 + pair,
+                 behind_);
     }
     ghosts_.template store<kPairs>(slots, kQuads, 0);
   }
@@ -200,10 +201,10 @@ class BandColumns {
     }
   }
   /// Asks for the first ones of its steps.
-  __device__ __forceinline__ void ask_for_steps(const BandStart& start) {
+  __device__ __forceinline__ void ask_for_steps(const BandStart& start, int first = 0) {
 #pragma unroll
     for (int k = 0; k < kStepsAtOnce; ++k)
-      asked_[k] = read_step(start, k);
+      if (first + k < start.steps) asked_[k] = read_step(start.step[first + k].row);
   }
   /// Adds up all of them.
   __device__ __forceinline__ void add_steps(const BandStart& start) {
@@ -215,18 +216,16 @@ class BandColumns {
           sums_.add(asked_[k], static_cast<unsigned>(start.step[i + k].times));
       i += kStepsAtOnce;
       if (i >= start.steps) break;
-#pragma unroll
-      for (int k = 0; k < kStepsAtOnce; ++k)
-        asked_[k] = read_step(start, i + k);
+      ask_for_steps(start, i);
     }
   }
 
   /// Stores the sums of the middle row, given those above the first one.
-  __device__ __forceinline__ void store_middle(uint4* slot) {
+  __device__ __forceinline__ void store_middle(uint4* slots) {
     sums_.add(enter_[0]);
     add_pairs(above_, -1u);
-    store(sums_.word, slot);
-    ghosts_.template store<1>(slot, kQuads,
+    store(sums_.word, slots, kPairs);
+    ghosts_.template store<1>(slots + kPairs * kQuads, kQuads,
                               a_.group.channel[0].black * static_cast<unsigned>(a_.mask.height));
   }
 
@@ -244,28 +243,37 @@ class BandColumns {
   static constexpr int kQuads = band_slot_quads(kPitch), kPairs = band_slots(kRows) - 1;
   static constexpr int kMiddle = kPairs;
   /// Parts of a start that are loaded at once.
-  static constexpr int kAtOnce = 4, kStepsAtOnce = 6;
+  static constexpr int kAtOnce = 4, kStepsAtOnce = 8;
 
   __device__ uint2 black() const {
     return make_uint2(black_, black_);
   }
 
-  /// The sums of step number `i`, or of any other.
-  __device__ __forceinline__ uint4 read_step(const BandStart& start, int i) const {
+  __device__ __forceinline__ uint4 read_step(int row) const {
     const auto* const from =
         static_cast<const std::uint8_t*>(a_.intermediate) + x_ * sizeof(std::uint16_t);
-    const int row = i < start.steps ? start.step[i].row : 0;
     return *reinterpret_cast<const uint4*>(from + row * a_.intermediate_pitch);
   }
 
-  __device__ __forceinline__ void store(const unsigned (&word)[kBandWord], uint4* slot) const {
+  __device__ __forceinline__ void store(const unsigned (&word)[kBandWord], uint4* slots,
+                                        int number) const {
+    if constexpr (kBlocks) {
+      unsigned sum = 0;
+#pragma unroll
+      for (int i = 0; i < kBandWord; ++i)
+        sum += word[i];
+      sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
+      if (mine_ && x_ % kBandGroup == 0) block_[number * band_slot_blocks(kPitch)] = sum;
+    }
     if (!mine_) return;
+    uint4* const slot = slots + number * kQuads;
     slot[to_[0]] = make_uint4(word[0], word[1], word[2], word[3]);
     slot[to_[1]] = make_uint4(word[4], word[5], word[6], word[7]);
   }
   /// Stores (plus0 - minus0) + 65536 (plus1 - minus1) of each column, and adds them up.
   __device__ __forceinline__ void store_pair(uint2 plus0, uint2 plus1, uint2 minus0, uint2 minus1,
-                                             uint4* slot, unsigned (&all)[kBandWord]) const {
+                                             uint4* slots, int number,
+                                             unsigned (&all)[kBandWord]) const {
     unsigned plus[kBandWord], minus[kBandWord];
     pair_up(plus0, plus1, plus);
     pair_up(minus0, minus1, minus);
@@ -274,7 +282,7 @@ class BandColumns {
       plus[i] -= minus[i];
       all[i] += plus[i];
     }
-    store(plus, slot);
+    store(plus, slots, number);
   }
   static __device__ __forceinline__ void pair_up(uint2 low, uint2 high,
                                                  unsigned (&pair)[kBandWord]) {
@@ -298,8 +306,9 @@ class BandColumns {
   Columns columns_;
   EdgeGhosts ghosts_;
   int x_;
-  bool mine_;  ///< They lie in the picture.
-  int to_[2];  ///< Where their quads go in a slot.
+  bool mine_;        ///< They lie in the picture.
+  int to_[2];        ///< Where their quads go in a slot.
+  unsigned* block_;  ///< Where the sum of 16 goes in the first slot.
   unsigned black_;
   EightSums<false> sums_;
   unsigned above_[kBandWord], behind_[kBandWord];

@@ -39,6 +39,10 @@ PlaneMemory plane_of(const FrameView& frame, int p) {
   return {frame.data[p], frame.pitch[p], frame.memory};
 }
 
+RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format) {
+  return {plane.data, plane.pitch, format.row_bytes, format.rows};
+}
+
 /// A kernel that meets a sample across its natural boundary faults, and takes CUDA with it.
 Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
   const auto misaligned = [sample_bytes](std::intptr_t v) { return v % sample_bytes != 0; };
@@ -87,6 +91,7 @@ class CudaJob final : public Job {
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                    int index) const;
   Status bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out);
+  void note_writes(const FrameFormat& format, const Planes& out);
   Status launch(const FrameFormat& format, const Planes& in, const Planes& out,
                 const RunArguments& arguments);
   Status launch_groups(const FrameFormat& format, const Planes& in, const Planes& out,
@@ -404,6 +409,7 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
   if (!tensor_) update_epilogues(arguments.scale, arguments.bias);
   Planes in, out;
   Status status = bring_planes(src, dst, in, out);
+  if (status.ok()) note_writes(src.format, out);
   if (status.ok()) status = launch(src.format, in, out, arguments);
   return status.ok() ? return_planes(src, dst, out) : status;
 }
@@ -432,6 +438,13 @@ Status CudaJob::bring_planes(const FrameView& src, const FrameView& dst, Planes&
   return {};
 }
 
+/// Before anything is launched: a launch that failed may have written, too.
+void CudaJob::note_writes(const FrameFormat& format, const Planes& out) {
+  for (int p = 0; p < format.plane_count; ++p)
+    if (needs_device(p))
+      core_->writes().add(rows_of(out[static_cast<std::size_t>(p)], format.planes[p]));
+}
+
 Status CudaJob::launch(const FrameFormat& format, const Planes& in, const Planes& out,
                        const RunArguments& arguments) {
   if (Status status = core_->kernels_begin(); !status.ok()) return status;
@@ -457,6 +470,7 @@ Status CudaJob::launch_groups(const FrameFormat& format, const Planes& in, const
     arguments.group.dst = out[p].data;
     arguments.group.dst_pitch = out[p].pitch;
     arguments.group.border = border;
+    arguments.settled = core_->writes().settled(rows_of(in[p], format.planes[p]));
     Status status = group.weighted
                         ? weighted_->launch(group, arguments.group,
                                             in[static_cast<std::size_t>(weighted_->alpha_plane())],

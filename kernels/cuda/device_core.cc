@@ -134,6 +134,7 @@ Status DeviceCore::kernels_end() {
 
 Status DeviceCore::finish() {
   Status status = CONVOLVE_CUDA(cudaStreamSynchronize(stream()));
+  if (status.ok()) writes_.clear();
   if (!status.ok() || !timing_) return status;
   timing_ = false;
   float milliseconds = 0;

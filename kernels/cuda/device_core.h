@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "kernels/core/backend.h"
+#include "kernels/core/recent_writes.h"
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/handles.h"
 
@@ -37,6 +38,9 @@ class DeviceCore {
   void* src_plane(int plane) const { return src_[static_cast<std::size_t>(plane)].data(); }
   void* dst_plane(int plane) const { return dst_[static_cast<std::size_t>(plane)].data(); }
 
+  /// What kernels on the stream may still write.
+  RecentWrites& writes() { return writes_; }
+
   /// Marks the first and the last moment of a frame's kernels on the stream.
   Status kernels_begin();
   Status kernels_end();
@@ -57,6 +61,7 @@ class DeviceCore {
   Event begin_, end_;
   bool timing_ = false;  ///< A frame's end was marked and not read yet.
   std::uint64_t last_kernel_ns_ = 0;
+  RecentWrites writes_;
   std::array<DeviceMemory, kMaxPlanes> src_, dst_;
 };
 

@@ -96,6 +96,7 @@ struct LaunchArguments {
   int batch_rows = 0;             ///< box: rows that a block makes between two barriers;
   bool packed = false;            ///< and whether column sums fit 16 bits,
   BoxForm form = BoxForm::kRuns;  ///< and how it goes about it.
+  bool settled = false;           ///< No launch that may still run writes the source.
   GroupArguments group;
   MaskArguments mask;
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,

@@ -3,7 +3,7 @@
 # The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
-all_suites=(conformance formats alpha book instances order check sweep memcheck racecheck
+all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
             initcheck synccheck start_stop fault pipelines benchmark speed grid)
 
 # Every kernel against the exact reference, all cases.
@@ -19,6 +19,9 @@ suite_alpha() { "$here/tests/alpha_test" --backend=cuda; }
 
 # The worked numbers of the book and the lectures, given by every kernel.
 suite_book() { "$here/tests/book_test"; }
+
+# Boxes larger than the reference has time for, against the CPU.
+suite_boxes() { "$here/tests/large_box_test"; }
 
 # Many elements with masks of their own share the device; and that the test could fail.
 suite_instances() {

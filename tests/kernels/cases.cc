@@ -162,8 +162,9 @@ void CaseBuilder::tall_boxes() {
   for (const Tall& tall :
        {Tall{"box:33,17", {40, 700}}, Tall{"box:4,40", {16, 1300}}, Tall{"box:3,41", {16, 2500}},
         Tall{"box:3,301", {16, 900}}, Tall{"box:9,41", {4104, 3}}, Tall{"box:301,3", {1999, 5}},
-        Tall{"box:1101,3", {40, 5}}, Tall{"box:2,16", {2008, 1300}},
-        Tall{"box:2,16", {2008, 2400}}}) {
+        Tall{"box:1101,3", {40, 5}}, Tall{"box:2,16", {2008, 1300}}, Tall{"box:2,16", {2008, 2400}},
+        Tall{"box:301,3", {2040, 280}}, Tall{"box:302,2", {2033, 5}},
+        Tall{"box:1031,256", {23, 7}}}) {
     Case& c = add("tall", parsed_mask(tall.mask), tall.size);
     c.arrangements = {Arrangement::kPacked1};
     if (tall.size.width < 1000) c.arrangements.push_back(Arrangement::kI420);

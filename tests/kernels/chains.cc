@@ -94,6 +94,11 @@ std::vector<Step> chain_steps() {
   how.bias = -1;
   steps.push_back({"box", KernelKind::kBox, std::nullopt,
                    anchored(box_mask(5, 5, Weights::kRational), 0, 0), how});
+  // Sums of steps come before these bands.
+  how.scale = 5;
+  how.bias = -2;
+  steps.push_back({"box in bands", KernelKind::kBox, std::nullopt,
+                   anchored(box_mask(1, 17, Weights::kRational), 0, 0), how, true});
   return steps;
 }
 
@@ -143,6 +148,7 @@ CpuChain::CpuChain(const FrameView& start, const std::vector<Step>& chain, int l
     Options options = step.options();
     options.kernel = KernelKind::kAuto;
     options.mapping.reset();
+    options.bands.reset();
     auto convolver = Convolver::create(start.format, step.mask->mask, options, device.value());
     if (!convolver.ok()) return;
     convolvers.push_back(std::move(convolver.value()));

@@ -21,11 +21,13 @@ struct Step {
   std::optional<TensorMapping> mapping;
   TestMaskPtr mask;
   RunArguments how;
+  std::optional<bool> bands = std::nullopt;  ///< Of kernel box.
 
   Options options() const {
     Options options;
     options.kernel = kernel;
     options.mapping = mapping;
+    options.bands = bands;
     options.scale = how.scale;
     options.bias = how.bias;
     return options;

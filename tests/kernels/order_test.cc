@@ -137,6 +137,26 @@ class CudaChains {
     return made;
   }
 
+  /// Filters pictures by turns that copies bring to the same memory, each while the one before may
+  /// still be on its way, and compares what becomes of them.
+  void run_copied(const Step& step, Convolver& convolver) {
+    const CpuChain first(start_.view(), {step}, 1), second(start_.view(), {step}, 2);
+    ASSERT_TRUE(first.good() && second.good());
+    const DeviceFrame other(format_);
+    ASSERT_TRUE(enqueue_copy(other.view(), first.last(), stream_) && wait());
+    for (std::size_t r = 0; r < answers_.size(); ++r) {
+      const FrameView& source = r % 2 == 0 ? device_start_.view() : other.view();
+      ASSERT_TRUE(enqueue_copy(frames_[0].view(), source, stream_));
+      ASSERT_TRUE(convolver.run(frames_[0].view(), answers_[r]->view(), step.how).ok());
+    }
+    ASSERT_TRUE(wait());
+    for (std::size_t r = 0; r < answers_.size(); ++r) {
+      ASSERT_TRUE(enqueue_copy(answer_.view(), answers_[r]->view(), stream_) && wait());
+      EXPECT_EQ(differing_bytes(answer_.view(), (r % 2 == 0 ? first : second).last()), 0u)
+          << "picture " << r;
+    }
+  }
+
   /// Runs the chain, launch by launch or as a graph, and compares its ends.
   void run(const std::vector<Step>& chain,
            const std::vector<std::unique_ptr<Convolver>>& convolvers, bool as_graph,
@@ -233,6 +253,19 @@ TEST_P(Order, OfLaunchesIsThatOfTheirStream) {
   if (GetParam().arrangement == Arrangement::kPacked1 && GetParam().samples.bytes == 1 &&
       device.value()->capabilities().compute_capability == 90) {
     EXPECT_EQ(mixture.size() + 1, steps.size());
+  }
+}
+
+TEST_P(Order, OfCopiesAndLaunchesIsThatOfTheirStream) {
+  auto device = open_device(BackendKind::kCuda, {});
+  if (!device.ok() && !gpu_required()) GTEST_SKIP() << device.status().message();
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  CudaChains chains(GetParam(), device.value());
+  ASSERT_TRUE(chains.good()) << "no memory";
+  for (const Step& step : chain_steps()) {
+    SCOPED_TRACE(step.name);
+    const auto convolvers = chains.convolvers({step});
+    if (!convolvers.empty()) chains.run_copied(step, *convolvers.front());
   }
 }
 

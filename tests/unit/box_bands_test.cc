@@ -5,9 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <set>
 #include <string>
 
+#include "kernels/core/box.h"
+#include "kernels/core/mask_grammar.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {
@@ -103,32 +107,126 @@ TEST(BoxBands, TwoWarpsForEachPiece) {
   }
 }
 
-// Windows of a batch are as far apart as that, and no further, in pictures of black and white: all
-// that the hub of a thread sees is black, all else white; or the other way round.
+/// Samples that the window `x` to the right and `y` below sees and that at (0, 0) does not: in a
+/// picture of black and white, as many times 255 is how much more it has.
+unsigned samples_beside(int x, int y, int mask_width, int mask_height) {
+  const int both = std::max(0, mask_width - std::abs(x)) * std::max(0, mask_height - std::abs(y));
+  return static_cast<unsigned>(mask_width * mask_height - both);
+}
+
+// Windows are as far from their hub as that, and no further.
 TEST(BoxBands, ReachBoundsWindowsOfABatch) {
-  for (const int rows : {kBandFewBatch, kBandMostBatch})
-    for (const int mask_width : {1, 3, 8, 40})
-      for (const int mask_height : {1, 3, 17, 60}) {
-        const int middle = (rows - 1) / 2;
-        const auto in = [](int at, int begin, int count) {
-          return at >= begin && at < begin + count;
-        };
-        unsigned furthest = 0;
-        for (int x = 0; x < kBandGroup; ++x)
-          for (int y = 0; y < rows; ++y) {
-            // Samples that window (x, y) sees and the hub does not.
-            unsigned others = 0;
-            for (int i = y; i < y + mask_height; ++i)
-              for (int j = x; j < x + mask_width; ++j)
-                others += !in(j, kBandHub, mask_width) || !in(i, middle, mask_height);
-            furthest = std::max(furthest, 255 * others);
+  for (const int windows : {4, 8, 16})
+    for (const int rows : {1, 3, kBandFewBatch, kBandMostBatch})
+      for (const int mask_width : {1, 3, 8, 40})
+        for (const int mask_height : {1, 3, 17, 60}) {
+          unsigned furthest = 0;
+          for (int x = 0; x < kBandGroup; ++x)
+            for (int y = 0; y < rows; ++y)
+              furthest = std::max(furthest,
+                                  255 * samples_beside(x - band_hub(x, windows), y - (rows - 1) / 2,
+                                                       mask_width, mask_height));
+          const unsigned reach = band_reach(windows, rows, mask_height, mask_width);
+          EXPECT_LE(furthest, reach) << mask_width << "x" << mask_height;
+          if (mask_width >= 40 && mask_height >= 60) {
+            EXPECT_GE(4 * furthest, 3 * reach);
           }
-        const unsigned reach = band_reach(rows, mask_height, mask_width);
-        EXPECT_LE(furthest, reach) << mask_width << "x" << mask_height;
-        if (mask_width >= 40 && mask_height >= 60) {
-          EXPECT_GE(4 * furthest, 3 * reach);
         }
+}
+
+TEST(BoxBands, HubsStandInTheMiddle) {
+  for (const int windows : {4, 8, 16})
+    for (int x = 0; x < kBandGroup; ++x) {
+      EXPECT_EQ(band_hub(x, windows) / windows, x / windows);
+      EXPECT_EQ(band_hub(x, windows) % windows, windows / 2);
+    }
+}
+
+// Where counting is enough: a hub within half a divisor of a multiple, or one more for ties, has
+// all its windows less than a divisor from it, in as many rows as it stays; and a row later lies
+// within half a divisor of that multiple or one beside it.
+TEST(BoxBands, HubsStepByOne) {
+  int by_one = 0, by_pairs = 0;
+  for (const int width : {300, 1019, 1020, 1021, 1100, 1529, 1530, 1531, 2041, 4097})
+    for (const int height : {1, 200, 254, 255, 256, 257, 300, 400, 766, 1020, 1530, 4097}) {
+      const auto divisor = static_cast<unsigned>(width) * static_cast<unsigned>(height);
+      if (!band_steps_by_one(height, width, divisor, divisor / 2)) {
+        EXPECT_FALSE(band_steps_by_pairs(height, width, divisor) && width > 1100 && height > 300);
+        continue;
       }
+      ++by_one;
+      const std::uint64_t near = divisor / 2 + 1;
+      std::uint64_t in_row = 0, in_pair = 0;
+      for (int x = 0; x < 4; ++x) {
+        const int from_hub = x - band_hub(x, 4);
+        in_row = std::max(in_row, std::uint64_t{255} * samples_beside(from_hub, 0, width, height));
+        in_pair =
+            std::max(in_pair, std::uint64_t{255} * samples_beside(from_hub, 1, width, height));
+      }
+      EXPECT_LT(near + in_row, divisor) << width << "x" << height;
+      const std::uint64_t next_row = std::uint64_t{255} * samples_beside(0, 1, width, height);
+      EXPECT_LE(near + next_row, std::uint64_t{divisor} + divisor / 2) << width << "x" << height;
+      if (band_steps_by_pairs(height, width, divisor)) {
+        ++by_pairs;
+        EXPECT_LT(near + in_pair, divisor) << width << "x" << height;
+      }
+    }
+  EXPECT_GT(by_one, 20);
+  EXPECT_GT(by_pairs, 5);
+  EXPECT_TRUE(band_steps_by_one(1021, 1021, 1021 * 1021, 1021 * 1021 / 2));
+  EXPECT_TRUE(band_steps_by_pairs(1531, 1531, 1531 * 1531));
+  // Codes above 255 of the nearest multiples.
+  EXPECT_FALSE(band_steps_by_one(1021, 1021, 1021 * 1021, 1021 * 1021 / 2 + 1));
+}
+
+// Scaled numerators are below 2^32, their quotients the bytes above, and what a multiple has more
+// than a quotient's end is below one of them: one less borrows from it where nothing is left.
+TEST(BoxBands, ScaledNumeratorsGiveBytes) {
+  int served = 0;
+  for (const int width : {301, 500, 2000, 2001, 4000, 4097})
+    for (const int height : {3, 24, 101, 300, 4001, 4096}) {
+      const FrameFormat format = grey(8, 8);
+      const MaskSource source =
+          parse_mask("box:" + std::to_string(width) + "," + std::to_string(height)).value();
+      const BoxDivision d =
+          make_box_division(format.planes[0].components[0], Mask::make(source).value(), 1, 0, true);
+      if (!d.direct) continue;
+      const unsigned reach = band_reach(kBandGroup, kBandMostBatch, height, width);
+      if (!band_scale_serves(d.shift, reach, d.divisor, d.ties)) {
+        EXPECT_TRUE(d.ties) << width << "x" << height;
+        continue;
+      }
+      ++served;
+      const int bits = band_scale_bits(d.shift), byte = d.shift + bits;
+      EXPECT_EQ(byte % 8, 0);
+      const std::uint64_t most = 2ull * reach + 2ull * d.divisor;
+      for (std::uint64_t multiple = 0; multiple <= most; multiple += d.divisor)
+        for (std::uint64_t n = multiple > 0 ? multiple - 1 : 0; n <= multiple + 1; ++n) {
+          ASSERT_LT(n << bits, std::uint64_t{1} << 32);
+          const std::uint64_t high = (n << bits) * d.reciprocal >> 32;
+          ASSERT_EQ(high >> byte, n / d.divisor) << n << " by " << d.divisor;
+          if (d.ties && n > 0) {
+            ASSERT_EQ((high - 1) >> byte != high >> byte, n % d.divisor == 0) << n;
+          }
+        }
+    }
+  EXPECT_GT(served, 20);
+}
+
+// Every band has a block, the outermost ones the first.
+TEST(BoxBands, OutermostBandsBeginFirst) {
+  for (const int bands : {1, 2, 5, 132}) {
+    std::set<int> seen;
+    int nearest = 0;
+    for (int block = 0; block < bands; ++block) {
+      const int band = band_of_block(block, bands), from_edge = std::min(band, bands - 1 - band);
+      EXPECT_TRUE(seen.insert(band).second);
+      EXPECT_GE(from_edge, nearest);
+      nearest = from_edge;
+    }
+    EXPECT_EQ(*seen.begin(), 0);
+    EXPECT_EQ(*seen.rbegin(), bands - 1);
+  }
 }
 
 // Sums of a run fit 16 bits, and no launch needs more blocks than it has to.
@@ -170,12 +268,14 @@ TEST(BoxBands, CutsFitTheDevice) {
           for (const bool repeats : {false, true}) {
             const BandLayout layout = band_layout(width, side, side / 2, repeats);
             const int rows = band_rows(layout.pitch, tile->rows);
-            EXPECT_LE(
-                band_bytes(layout.pitch, rows, tile->height, band_ghosts(layout, width, repeats)),
-                shared_bytes);
+            const std::size_t bytes =
+                band_bytes(layout.pitch, rows, tile->height, band_ghosts(layout, width, repeats),
+                           band_has_blocks(side, repeats, layout.pitch, rows, tile->height));
+            EXPECT_LE(bytes, shared_bytes);
             EXPECT_LE(band_block_threads(width), band_threads_most(layout.pitch));
+            for (const int field : {height, (height + 1) / 2})
+              EXPECT_LE(band_step_bytes(field, band_step_stages(field, bytes)), shared_bytes);
           }
-          EXPECT_LE(band_step_bytes(height), shared_bytes);
           for (const int rows : {height, (height + 1) / 2}) {
             const int bands = std::min(tile->width, rows);
             EXPECT_EQ(band_top(rows, bands, bands), rows);
@@ -192,37 +292,37 @@ TEST(BoxBands, CutsFitTheDevice) {
   work.width = 3840;
   work.mask_width = 8000;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a row";
-  work.mask_width = 4090;
-  EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for sums of 16 bits";
   work.mask_width = 63;
-  work.shared_bytes = 48 * 1024;
+  work.shared_bytes = 40 * 1024;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a block of steps";
-  work.shared_bytes = 66 * 1024;
-  work.width = 640;
-  work.mask_height = 63;
-  work.height = 584;
-  EXPECT_LT(band_step_bytes(work.height), band_step_bytes(work.height / 2));
-  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for steps of a field";
 }
 
-// A block that sums steps finds room beside a band, whose threads hold all of its rows.
+// A block that sums steps finds room beside a band, whose threads hold all of its rows: with fewer
+// steps underway where the band has ghosts of its own.
 TEST(BoxBands, OneForEachProcessorBesideSteps) {
   BoxWork work;
   work.width = 3840;
   work.height = 2160;
   work.processors = 132;
   work.shared_bytes = 227 * 1024;
-  for (const int side : {63, 401, 1001}) {
-    work.mask_width = work.mask_height = side;
-    const BoxTile tile = choose_box_bands(work, side / 2).value();
-    EXPECT_EQ(tile.width, 132);
-    const BandLayout layout = band_layout(3840, side, side / 2, true);
-    const int rows = band_rows(layout.pitch, tile.rows);
-    EXPECT_EQ(rows, tile.height) << "a batch";
-    EXPECT_EQ(band_threads_most(layout.pitch), kBandFewThreads);
-    EXPECT_LE(band_bytes(layout.pitch, rows, tile.height, 0) + band_step_bytes(work.height),
-              work.shared_bytes - 2 * 3 * 1024);
-  }
+  for (const bool repeats : {true, false})
+    for (const int side : {63, 401, 1001, 4097}) {
+      if (!repeats && side > 3840) continue;
+      work.mask_width = work.mask_height = side;
+      const BoxTile tile = choose_box_bands(work, side / 2).value();
+      EXPECT_EQ(tile.width, 132);
+      const BandLayout layout = band_layout(3840, side, side / 2, repeats);
+      const int rows = band_rows(layout.pitch, tile.rows);
+      EXPECT_EQ(rows == tile.height, repeats || side <= 401) << "a batch";
+      EXPECT_EQ(band_threads_most(layout.pitch), kBandFewThreads);
+      const std::size_t bytes =
+          band_bytes(layout.pitch, rows, tile.height, band_ghosts(layout, work.width, repeats),
+                     band_has_blocks(side, repeats, layout.pitch, rows, tile.height));
+      const int stages = band_step_stages(work.height, bytes);
+      EXPECT_EQ(stages, repeats || side == 63 ? kBandWarpSteps : kBandFewStages);
+      EXPECT_LE(bytes + band_step_bytes(work.height, stages),
+                kBandProcessorBytes - 2 * kBandReserved);
+    }
   work.shared_bytes = 99 * 1024;
   work.mask_width = work.mask_height = 63;
   EXPECT_EQ(choose_box_bands(work, 31).value().rows, kBandFewBatch) << "in two batches";

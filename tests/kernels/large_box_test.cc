@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Boxes far larger than the exact reference has time for: kernel box in bands against the CPU's
+// running sums, to the byte, under every border.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/convolver.h"
+#include "tests/kernels/chains.h"
+#include "tests/kernels/devices.h"
+#include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/test_masks.h"
+
+namespace convolve::testing {
+namespace {
+
+struct Shape {
+  int width;
+  int height;
+};
+
+// Quotients by floats (to about a thousand columns), by hubs (1020 columns and 255 rows at least),
+// by scaled numbers (long and flat ones, or tall ones), and as they come; odd ones and such with
+// ties; windows of a few and of many blocks, wider than the picture, taller, or both.
+constexpr Shape kBoxes[] = {
+    {289, 289},   {300, 300},   {601, 600},   {1019, 1019}, {1020, 255},
+    {1024, 1024}, {1027, 1027}, {1200, 1200}, {1499, 1499}, {1530, 1530},
+    {2001, 2001}, {2002, 2002}, {3841, 300},  {4096, 4096}, {4097, 4097},
+    {4001, 3},    {4000, 24},   {2001, 101},  {301, 4001},  {3, 4001},
+};
+// A band of the first has 17 rows, as many as a batch. Columns of the second are aslant.
+constexpr Shape kPictures[] = {{3840, 2160}, {1931, 717}};
+
+enum class Fill : int { kNoise, kPatches };
+
+/// Noise, or patches of black and white, which windows differ most between.
+void fill(Fill how, const FrameView& frame) {
+  Random random(11);
+  for (int y = 0; y < frame.format.planes[0].rows; ++y)
+    for (int x = 0; x < frame.format.planes[0].row_bytes; ++x)
+      frame.data[0][y * frame.pitch[0] + x] = static_cast<std::uint8_t>(
+          how == Fill::kNoise ? random.integer(0, 255) : (x / 611 + y / 307) % 2 * 255);
+}
+
+class LargeBoxes : public ::testing::TestWithParam<Shape> {};
+
+TEST_P(LargeBoxes, AreThoseOfTheCpu) {
+  auto gpu = open_device(BackendKind::kCuda, {});
+  if (!gpu.ok() && !gpu_required()) GTEST_SKIP() << gpu.status().message();
+  ASSERT_TRUE(gpu.ok()) << gpu.status().message();
+  auto cpu = open_device(BackendKind::kCpu, {});
+  ASSERT_TRUE(cpu.ok()) << cpu.status().message();
+  const Shape box = GetParam();
+  const TestMaskPtr mask =
+      parsed_mask("box:" + std::to_string(box.width) + "," + std::to_string(box.height));
+  for (const Shape& picture : kPictures) {
+    const FrameFormat format =
+        make_format(Arrangement::kPacked1, kU8, Levels::kFull, picture.width, picture.height);
+    Options options;
+    options.kernel = KernelKind::kBox;
+    auto wanted = Convolver::create(format, mask->mask, options, cpu.value());
+    ASSERT_TRUE(wanted.ok()) << wanted.status().message();
+    options.bands = true;
+    auto bands = Convolver::create(format, mask->mask, options, gpu.value());
+    ASSERT_TRUE(bands.ok()) << bands.status().message();
+    GuardedFrame source(format, 0, false), truth(format, 0, false), answer(format, 0, false);
+    for (const Fill how : {Fill::kNoise, Fill::kPatches}) {
+      fill(how, source.view());
+      for (const Border border :
+           {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect, Border::kWrap}) {
+        RunArguments arguments;
+        arguments.border = border;
+        ASSERT_TRUE(wanted.value()->run(source.view(), truth.view(), arguments).ok());
+        ASSERT_TRUE(cpu.value()->finish().ok());
+        answer.poison();
+        ASSERT_TRUE(bands.value()->run(source.view(), answer.view(), arguments).ok());
+        ASSERT_TRUE(gpu.value()->finish().ok());
+        EXPECT_EQ(differing_bytes(answer.view(), truth.view()), 0u)
+            << picture.width << "x" << picture.height << ", border " << static_cast<int>(border)
+            << (how == Fill::kNoise ? ", noise" : ", patches");
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxes, ::testing::ValuesIn(kBoxes), [](const auto& row) {
+  return "of_" + std::to_string(row.param.width) + "x" + std::to_string(row.param.height);
+});
+
+}  // namespace
+}  // namespace convolve::testing
