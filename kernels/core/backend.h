@@ -53,7 +53,8 @@ class Device {
   /// Nanoseconds the kernels of the last finished frame took, without transfers; 0 if unknown.
   virtual std::uint64_t last_kernel_ns() const = 0;
 
-  /// The cudaStream_t that jobs enqueue on, for benchmarks that capture it; null on the CPU.
+  /// The cudaStream_t that jobs enqueue on, for benchmarks that capture it; null on the CPU. Copies
+  /// may go there, too, but no kernels that write what a job reads: that may begin before they end.
   virtual void* native_stream() const { return nullptr; }
 };
 

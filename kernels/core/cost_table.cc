@@ -33,8 +33,8 @@ CostConstants h100() {
   // - shift: by hand, a tenth below its times, so that pairs, which take the same, are not chosen
   // in
   //   its place: GRAY8 4K 7.4 us, 640x480 1.7, RGBA 4K 25.6, YUY2 4K 89.7. Doubles are guessed.
-  // - boxes in bands: by hand, to 31 to 401 taps a side of GRAY8 and I420 in 4K, 1080p and 640x480,
-  //   within 20 %;
+  // - boxes in bands: by hand, to 17 to 999 taps a side of GRAY8 and I420 in 4K, 1080p and 640x480,
+  //   within 14 %;
   // - wide pairs: to 3x3 to 9x9 of GRAY16 and P010 at 4K, 1080p and 640x480, within 18 %; codes by
   //   exact divisions by hand, to boxes of 6x6.
   // Guessed, as too few cases reach them: separable float64 (float32 with the work of coarsened
@@ -74,7 +74,7 @@ CostConstants h100() {
           {{2.308, 0.2239, 0, 0.05345, 0, 0, 0.154, 0.04539, 0.2274, 0}},      // large quads
           {{4.897, 0.9849, 0, 0.08351, 2.097, 0, 0, 0, 12.28, 0}},             // box
           {{3.649, 0.8059, 0.3116, 0.0135, 0, 0, 0, 0.003777, 0, 0}},          // on tensor cores
-          {{6.9, 0.426, 0, 0.0013, 0, 0, 0, 0, 0, 0}},                         // in bands
+          {{7.3, 0.305, 0, 0.0003, 0, 0, 0, 0, 0, 0}},                         // in bands
           {{1.1, 0.35, 0, 0, 0, 0, 0, 0, 4.4, 1}},                             // shift
       }},
   };

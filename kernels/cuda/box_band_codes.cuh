@@ -94,9 +94,9 @@ class FloatCodes {
   unsigned bits_[kBandGroup];
 };
 
-/// Numerators less the multiple of the divisor that is nearest to their hub's, of masks so wide
-/// that their signs are enough to tell quotients by. The multiple follows the hub from row to row.
-/// Ties are numerators of 0: above odd multiples all count one less. kTies: if there are any.
+/// Numerators less the multiple of the divisor that is nearest to their hub's, of masks so large
+/// that their signs tell quotients: band_steps_by_one(). The multiple follows the hub from row to
+/// row. Ties are numerators of 0: above odd multiples, where they go down, all count one less.
 class HubCodes {
  public:
   __device__ __forceinline__ explicit HubCodes(const LaunchArguments& a)
@@ -183,7 +183,7 @@ class HubCodes {
 
 /// Numerators as whole numbers, where neither of these serves. A lane's windows are close together,
 /// so that with as many divisors taken away from each of them they leave bits to scale them by:
-/// then quotients are whole bytes of the upper halves of products. kTies: if there are any.
+/// then quotients are whole bytes of the upper halves of products.
 template <int kRows>
 class ScaledCodes {
  public:

@@ -91,11 +91,11 @@ constexpr int band_registers(int pitch) {
 #define CONVOLVE_BAND_BOUNDS(pitch) __launch_bounds__(band_threads_most(pitch))
 #endif
 
-/// Calls visit(CodesOf<Codes>()) with the fastest codes that serve.
 template <class Codes>
 struct CodesOf {
   using Type = Codes;
 };
+/// Calls visit(CodesOf<Codes>()) with the fastest codes that serve.
 template <int kRows, class Visit>
 __device__ __forceinline__ void visit_codes(const LaunchArguments& a, Visit&& visit) {
   const bool ties = a.group.channel[0].division.ties;

@@ -6,6 +6,7 @@
 #include "kernels/core/box_bands.h"
 #include "kernels/cuda/box_band_rows.cuh"
 #include "kernels/cuda/box_band_start.cuh"
+#include "kernels/cuda/box_scan.cuh"
 #include "kernels/cuda/kernel.cuh"
 #include "kernels/cuda/overlap.cuh"
 
@@ -72,7 +73,7 @@ class EdgeGhosts {
   /// Stores them in kSlots slots, given what columns without signal have.
   template <int kSlots>
   __device__ __forceinline__ void store(uint4* slots, int slot_quads, unsigned nothing) const {
-    if (!__any_sync(0xFFFFFFFFu, left_ >= 0 || right_ >= 0)) return;
+    if (!__any_sync(kAllLanes, left_ >= 0 || right_ >= 0)) return;
     __syncwarp();
     auto* const words = reinterpret_cast<unsigned*>(slots);
     store_side<kSlots>(words, slot_quads * kBandQuad, left_, left_from_, nothing);
@@ -107,7 +108,6 @@ class BandColumns {
         columns_(a.group, x),
         ghosts_(a.group, layout),
         x_(x),
-        mine_(x < a.group.width),
         black_(0x01010101u * static_cast<unsigned>(a.group.channel[0].black)) {
     const int quad = (x + layout.lead) / kBandQuad;
     to_[0] = layout.quad_at(quad);
@@ -148,8 +148,9 @@ class BandColumns {
     ghosts_.template store<kPairs>(slots, kQuads, 0);
   }
 
+  /// True if they lie in the picture.
   __device__ __forceinline__ bool mine() const {
-    return mine_;
+    return columns_.any();
   }
   __device__ __forceinline__ InnerRows inner(int leaving, int count) const {
     return InnerRows(a_, columns_.nearest(), leaving, count);
@@ -262,10 +263,10 @@ class BandColumns {
 #pragma unroll
       for (int i = 0; i < kBandWord; ++i)
         sum += word[i];
-      sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
-      if (mine_ && x_ % kBandGroup == 0) block_[number * band_slot_blocks(kPitch)] = sum;
+      sum += __shfl_xor_sync(kAllLanes, sum, 1);
+      if (mine() && x_ % kBandGroup == 0) block_[number * band_slot_blocks(kPitch)] = sum;
     }
-    if (!mine_) return;
+    if (!mine()) return;
     uint4* const slot = slots + number * kQuads;
     slot[to_[0]] = make_uint4(word[0], word[1], word[2], word[3]);
     slot[to_[1]] = make_uint4(word[4], word[5], word[6], word[7]);
@@ -306,7 +307,6 @@ class BandColumns {
   Columns columns_;
   EdgeGhosts ghosts_;
   int x_;
-  bool mine_;        ///< They lie in the picture.
   int to_[2];        ///< Where their quads go in a slot.
   unsigned* block_;  ///< Where the sum of 16 goes in the first slot.
   unsigned black_;

@@ -80,8 +80,7 @@ TEST(Planner, TableOfChoices) {
        "cuda box tile 512x1 int32 rational parameter (71x71, equal weights: running sums)",
        "cpu box int32 rational host-memory (71x71, equal weights: running sums)"},
       {"box:25",
-       "cuda separable fused 1 digit int32 rational global-memory (25x25, rank 1: 50 taps instead "
-       "of 625, on tensor cores)",
+       "cuda box tile 512x1 int32 rational parameter (25x25, equal weights: running sums)",
        "cpu box int32 rational host-memory (25x25, equal weights: running sums)"},
       {"box:15",
        "cuda tensor tile 128x64 1 digit int32 rational global-memory (15x15, on tensor cores)",
