@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "kernels/core/arithmetic.h"
@@ -30,8 +31,9 @@ double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mas
 }
 
 /// What codes of this plane cost kernel tensor beyond those from sums that a float holds, in units
-/// of codes made in double. Exact divisions cost ten times as much: 47.9 us for 28.5 at 5x5
-/// (GRAY16, 4K, H100).
+/// of codes made in double. Exact divisions cost ten times as much (47.9 us for 28.5 at 5x5,
+/// GRAY16, 4K, H100), and so, in pairs, do quotients by no power of two, of what little pairs take
+/// for it.
 double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
   constexpr double kDivision = 10;
   if (plan.split()) return 0;
@@ -40,7 +42,14 @@ double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& 
     if (!component.filtered) continue;
     const Epilogue epilogue =
         make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
-    if (epilogue.in_float && !epilogue.narrow.divide) return 0;
+    if (epilogue.in_float && !epilogue.narrow.divide) {
+      // Integers over a power of two are shifted in pairs and quads.
+      int exponent;
+      const bool shifted = std::frexp(std::fabs(epilogue.narrow.scale), &exponent) == 0.5f;
+      const bool shifts =
+          plan.mapping == TensorMapping::kPairs || plan.mapping == TensorMapping::kQuads;
+      return shifts && plan.rational && !shifted ? kDivision : 0;
+    }
     // Wide pairs turn to double before they divide, which costs them nothing to speak of.
     if (plan.mapping == TensorMapping::kWidePairs) return epilogue.wide.divide ? kDivision : 0;
     return epilogue.in_float || epilogue.wide.divide ? kDivision : 1;
@@ -74,20 +83,22 @@ int parted_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
 }
 
 /// What packed 4:2:2 takes beyond other components, as measured with YUY2 on an H100. A product of
-/// pairs shares what lies around it with fewer: 14.4 to 18.0 us at 3x3, 24.5 at 7x7 with two digits
-/// (4K). In quads all components go on together: 17.3 us, 21.3 with two digits; 6.0 and 7.3 at
-/// 1080p, 2.8 and 3.2 at 640x480. Of groups half as many filter, and a tile is as much as four of
-/// one component: 24.5 us at 9x9, 50.2 at 31x31; 15.6 and 26.4 at 1080p; 14.4 and 21.7 at 640x480.
+/// pairs shares what lies around it with fewer: 14.4 us at 3x3, 24.5 at 7x7 with two digits (4K);
+/// quotients by no power of two, of each component on its own, take 3.4 more, elsewhere 0.3. In
+/// quads all components go on together: 17.3 us, 21.3 with two digits; 6.0 and 7.3 at 1080p, 2.8
+/// and 3.2 at 640x480. Of groups half as many filter, and a tile is as much as four of one
+/// component: 24.5 us at 9x9, 50.2 at 31x31; 15.6 and 26.4 at 1080p; 14.4 and 21.7 at 640x480.
 struct PackedCost {
   double product = 1;
   double spread = 1;       ///< Times what a sample that lies apart does,
   double lone_spread = 0;  ///< and bytes that are parted for a lone tile.
+  double codes = 1;
 };
 PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
   if (tile_kind(plane) != kPackedKind) return {};
   switch (mapping) {
     case TensorMapping::kPairs:
-      return {1.7, 1, 0};
+      return {1.7, 1, 0, 6};
     case TensorMapping::kQuads:
       return {0.7, 0.68, 0};
     case TensorMapping::kGroups:
@@ -229,7 +240,7 @@ LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mas
       full[kCostWork] += bytes * products;
       full[kCostSpread] += spread ? packed.spread * bytes : 0;
     }
-    full[kCostDouble] += codes * bytes;
+    full[kCostDouble] += packed.codes * codes * bytes;
   }
   launch.regimes.push_back(full);
   return launch;
