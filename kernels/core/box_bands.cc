@@ -14,7 +14,7 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   if (band_threads(work.width) > kBandMostThreads) return std::nullopt;
   // A field has half the rows, but not always the smaller blocks.
   for (const int rows : {work.height, divide_up(work.height, 2)})
-    if (band_step_bytes(rows, kBandFewStages) + kBandReserved > work.shared_bytes)
+    if (band_step_bytes(rows, kBandWarpSteps) + kBandReserved > work.shared_bytes)
       return std::nullopt;
   BoxTile tile;
   tile.form = BoxForm::kBands;

@@ -233,17 +233,17 @@ struct StepLaunch {
 
 }  // namespace
 
-// How rows are aligned is not known before there are pictures, and the border may change.
+// How rows are aligned is not known before there are pictures, the border may change, and a field,
+// which has fewer rows, may take other stages. So both kernels of steps are told of the most.
 cudaError_t load_box_bands(const LaunchArguments& arguments) {
-  cudaError_t error = cudaSuccess;
-  for (const Border border : {Border::kReplicate, Border::kMirror}) {
-    const StepLaunch steps(arguments, border);
-    if (error == cudaSuccess) error = load_kernel(steps.kernel, steps.bytes);
+  constexpr std::size_t kMostBytes = kBandStepWarps * kBandWarpSteps * kBandStepBytes;
+  cudaError_t error = load_kernel(box_step_kernel<kBandWarpSteps>, kMostBytes);
+  if (error == cudaSuccess) error = load_kernel(box_step_kernel<kBandFewStages>, kMostBytes);
+  for (const Border border : {Border::kReplicate, Border::kMirror})
     for (const bool whole : {false, true})
       if (error == cudaSuccess)
         error =
             load_kernel(select_kernel(arguments, border, whole), shared_bytes(arguments, border));
-  }
   return error;
 }
 

@@ -45,50 +45,86 @@ void fill(Fill how, const FrameView& frame) {
           how == Fill::kNoise ? random.integer(0, 255) : (x / 611 + y / 307) % 2 * 255);
 }
 
-class LargeBoxes : public ::testing::TestWithParam<Shape> {};
+/// Compares what both devices make of a picture, under every border. The convolvers are for frames
+/// of `format`, and what they get is `height` rows of them.
+void compare(const TestMaskPtr& mask, const FrameFormat& format, int height,
+             const std::shared_ptr<Device>& cpu, const std::shared_ptr<Device>& gpu) {
+  const int width = format.planes[0].row_bytes;
+  SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height));
+  Options options;
+  options.kernel = KernelKind::kBox;
+  auto wanted = Convolver::create(format, mask->mask, options, cpu);
+  ASSERT_TRUE(wanted.ok()) << wanted.status().message();
+  options.bands = true;
+  auto bands = Convolver::create(format, mask->mask, options, gpu);
+  ASSERT_TRUE(bands.ok()) << bands.status().message();
+  const FrameFormat rows = make_format(Arrangement::kPacked1, kU8, Levels::kFull, width, height);
+  GuardedFrame source(rows, 0, false), truth(rows, 0, false), answer(rows, 0, false);
+  for (const Fill how : {Fill::kNoise, Fill::kPatches}) {
+    fill(how, source.view());
+    for (const Border border :
+         {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect, Border::kWrap}) {
+      SCOPED_TRACE("border " + std::to_string(static_cast<int>(border)) +
+                   (how == Fill::kNoise ? ", noise" : ", patches"));
+      RunArguments arguments;
+      arguments.border = border;
+      ASSERT_TRUE(wanted.value()->run(source.view(), truth.view(), arguments).ok());
+      ASSERT_TRUE(cpu->finish().ok());
+      answer.poison();
+      const Status status = bands.value()->run(source.view(), answer.view(), arguments);
+      ASSERT_TRUE(status.ok()) << status.message();
+      ASSERT_TRUE(gpu->finish().ok());
+      EXPECT_EQ(differing_bytes(answer.view(), truth.view()), 0u);
+    }
+  }
+}
+
+class LargeBoxes : public ::testing::TestWithParam<Shape> {
+ protected:
+  void SetUp() override {
+    auto gpu = open_device(BackendKind::kCuda, {});
+    if (!gpu.ok() && !gpu_required()) GTEST_SKIP() << gpu.status().message();
+    ASSERT_TRUE(gpu.ok()) << gpu.status().message();
+    auto cpu = open_device(BackendKind::kCpu, {});
+    ASSERT_TRUE(cpu.ok()) << cpu.status().message();
+    gpu_ = gpu.value();
+    cpu_ = cpu.value();
+  }
+
+  std::shared_ptr<Device> gpu_, cpu_;
+};
 
 TEST_P(LargeBoxes, AreThoseOfTheCpu) {
-  auto gpu = open_device(BackendKind::kCuda, {});
-  if (!gpu.ok() && !gpu_required()) GTEST_SKIP() << gpu.status().message();
-  ASSERT_TRUE(gpu.ok()) << gpu.status().message();
-  auto cpu = open_device(BackendKind::kCpu, {});
-  ASSERT_TRUE(cpu.ok()) << cpu.status().message();
   const Shape box = GetParam();
   const TestMaskPtr mask =
       parsed_mask("box:" + std::to_string(box.width) + "," + std::to_string(box.height));
-  for (const Shape& picture : kPictures) {
-    const FrameFormat format =
-        make_format(Arrangement::kPacked1, kU8, Levels::kFull, picture.width, picture.height);
-    Options options;
-    options.kernel = KernelKind::kBox;
-    auto wanted = Convolver::create(format, mask->mask, options, cpu.value());
-    ASSERT_TRUE(wanted.ok()) << wanted.status().message();
-    options.bands = true;
-    auto bands = Convolver::create(format, mask->mask, options, gpu.value());
-    ASSERT_TRUE(bands.ok()) << bands.status().message();
-    GuardedFrame source(format, 0, false), truth(format, 0, false), answer(format, 0, false);
-    for (const Fill how : {Fill::kNoise, Fill::kPatches}) {
-      fill(how, source.view());
-      for (const Border border :
-           {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect, Border::kWrap}) {
-        RunArguments arguments;
-        arguments.border = border;
-        ASSERT_TRUE(wanted.value()->run(source.view(), truth.view(), arguments).ok());
-        ASSERT_TRUE(cpu.value()->finish().ok());
-        answer.poison();
-        ASSERT_TRUE(bands.value()->run(source.view(), answer.view(), arguments).ok());
-        ASSERT_TRUE(gpu.value()->finish().ok());
-        EXPECT_EQ(differing_bytes(answer.view(), truth.view()), 0u)
-            << picture.width << "x" << picture.height << ", border " << static_cast<int>(border)
-            << (how == Fill::kNoise ? ", noise" : ", patches");
-      }
-    }
-  }
+  for (const Shape& picture : kPictures)
+    compare(mask,
+            make_format(Arrangement::kPacked1, kU8, Levels::kFull, picture.width, picture.height),
+            picture.height, cpu_, gpu_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxes, ::testing::ValuesIn(kBoxes), [](const auto& row) {
   return "of_" + std::to_string(row.param.width) + "x" + std::to_string(row.param.height);
 });
+
+// A field may take other stages of steps than its frame: more of 4096x800, fewer of 3840x584.
+class BoxesOfFields : public LargeBoxes {};
+
+TEST_P(BoxesOfFields, AreThoseOfTheCpu) {
+  const Shape picture = GetParam();
+  for (const char* mask : {"box:31", "box:401"})
+    compare(parsed_mask(mask),
+            make_format(Arrangement::kPacked1, kU8, Levels::kFull, picture.width, picture.height),
+            picture.height / 2, cpu_, gpu_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fields, BoxesOfFields,
+                         ::testing::Values(Shape{4096, 800}, Shape{3840, 584}, Shape{3840, 2160}),
+                         [](const auto& row) {
+                           return "of_" + std::to_string(row.param.width) + "x" +
+                                  std::to_string(row.param.height);
+                         });
 
 }  // namespace
 }  // namespace convolve::testing

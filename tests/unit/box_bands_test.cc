@@ -247,10 +247,10 @@ TEST(BoxBands, RunsHoldAllSteps) {
 TEST(BoxBands, CutsFitTheDevice) {
   BoxWork work;
   work.processors = 132;
-  for (const std::size_t shared_bytes : {99 * 1024, 227 * 1024})
-    for (const int width : {1, 7, 640, 1920, 3840, 4096})
-      for (const int height : {1, 48, 2160, 32768})
-        for (const int side : {1, 3, 63, 255, 257, 1001}) {
+  for (const std::size_t shared_bytes : {64 * 1024, 99 * 1024, 227 * 1024})
+    for (const int width : {1, 7, 640, 1280, 1920, 3840, 4096})
+      for (const int height : {1, 48, 480, 720, 1080, 2160, 32768})
+        for (const int side : {1, 3, 31, 63, 255, 257, 401, 1001}) {
           SCOPED_TRACE(std::to_string(width) + "x" + std::to_string(height) + " " +
                        std::to_string(side));
           work.shared_bytes = shared_bytes;
@@ -260,7 +260,7 @@ TEST(BoxBands, CutsFitTheDevice) {
           const std::optional<BoxTile> tile = choose_box_bands(work, side / 2);
           if (!tile) {
             EXPECT_LT(shared_bytes, 227u * 1024);
-            EXPECT_GT(side, 255);
+            EXPECT_TRUE(side > 255 || shared_bytes == 64 * 1024);
             continue;
           }
           EXPECT_EQ(tile->form, BoxForm::kBands);
@@ -293,8 +293,15 @@ TEST(BoxBands, CutsFitTheDevice) {
   work.mask_width = 8000;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a row";
   work.mask_width = 63;
-  work.shared_bytes = 40 * 1024;
+  work.shared_bytes = 48 * 1024;
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a block of steps";
+  work.shared_bytes = 66 * 1024;
+  work.width = 640;
+  work.mask_height = 63;
+  work.height = 584;
+  EXPECT_LT(band_step_bytes(work.height, kBandWarpSteps),
+            band_step_bytes(work.height / 2, kBandWarpSteps));
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for steps of a field";
 }
 
 // A block that sums steps finds room beside a band, whose threads hold all of its rows: with fewer
