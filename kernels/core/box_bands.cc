@@ -4,6 +4,7 @@
 #include <algorithm>
 
 namespace convolve {
+
 bool box_bands_serve(const PlaneFormat& plane) {
   if (plane.component_count != 1 || plane.sample_bytes != 1) return false;
   const Component& c = plane.components[0];
@@ -23,11 +24,10 @@ std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   // The border may change while a plan is in use.
   const auto fits = [&](bool repeats, int most) {
     const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, repeats);
-    const int rows = band_rows(layout.pitch, most);
-    const std::size_t bytes =
-        band_bytes(layout.pitch, rows, tile.height, band_ghosts(layout, work.width, repeats),
-                   band_has_blocks(work.mask_width, repeats, layout.pitch, rows, tile.height));
-    return layout.pitch > 0 && bytes + kBandReserved <= work.shared_bytes;
+    return layout.pitch > 0 &&
+           band_bytes(layout, work.width, work.mask_width, repeats, most, tile.height) +
+                   kBandReserved <=
+               work.shared_bytes;
   };
   for (const int most : {kBandMostBatch, kBandFewBatch}) {
     tile.rows = most;

@@ -212,11 +212,8 @@ Kernel select_kernel(const LaunchArguments& a, Border border, bool whole) {
 }
 
 std::size_t shared_bytes(const LaunchArguments& a, Border border) {
-  const BandLayout layout = layout_of(a, border);
-  const bool repeats = band_repeats(border);
-  const int rows = band_rows(layout.pitch, a.batch_rows);
-  return band_bytes(layout.pitch, rows, a.tile_height, band_ghosts(layout, a.group.width, repeats),
-                    band_has_blocks(a.mask.width, repeats, layout.pitch, rows, a.tile_height));
+  return band_bytes(layout_of(a, border), a.group.width, a.mask.width, band_repeats(border),
+                    a.batch_rows, a.tile_height);
 }
 
 /// The kernel that sums steps before bands of so many bytes, and the bytes of its blocks.

@@ -267,10 +267,8 @@ TEST(BoxBands, CutsFitTheDevice) {
           EXPECT_LE(tile->width, work.processors);
           for (const bool repeats : {false, true}) {
             const BandLayout layout = band_layout(width, side, side / 2, repeats);
-            const int rows = band_rows(layout.pitch, tile->rows);
             const std::size_t bytes =
-                band_bytes(layout.pitch, rows, tile->height, band_ghosts(layout, width, repeats),
-                           band_has_blocks(side, repeats, layout.pitch, rows, tile->height));
+                band_bytes(layout, width, side, repeats, tile->rows, tile->height);
             EXPECT_LE(bytes, shared_bytes);
             EXPECT_LE(band_block_threads(width), band_threads_most(layout.pitch));
             for (const int field : {height, (height + 1) / 2})
@@ -323,8 +321,7 @@ TEST(BoxBands, OneForEachProcessorBesideSteps) {
       EXPECT_EQ(rows == tile.height, repeats || side <= 401) << "a batch";
       EXPECT_EQ(band_threads_most(layout.pitch), kBandFewThreads);
       const std::size_t bytes =
-          band_bytes(layout.pitch, rows, tile.height, band_ghosts(layout, work.width, repeats),
-                     band_has_blocks(side, repeats, layout.pitch, rows, tile.height));
+          band_bytes(layout, work.width, side, repeats, tile.rows, tile.height);
       const int stages = band_step_stages(work.height, bytes);
       EXPECT_EQ(stages, repeats || side == 63 ? kBandWarpSteps : kBandFewStages);
       EXPECT_LE(bytes + band_step_bytes(work.height, stages),
