@@ -35,22 +35,6 @@ std::size_t aligned_pitch(std::size_t row_bytes) {
   return (row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
 }
 
-PlaneMemory plane_of(const FrameView& frame, int p) {
-  return {frame.data[p], frame.pitch[p], frame.memory};
-}
-
-RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format) {
-  return {plane.data, plane.pitch, format.row_bytes, format.rows};
-}
-
-/// A kernel that meets a sample across its natural boundary faults, and takes CUDA with it.
-Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
-  const auto misaligned = [sample_bytes](std::intptr_t v) { return v % sample_bytes != 0; };
-  if (misaligned(reinterpret_cast<std::intptr_t>(plane.data)) || misaligned(plane.pitch))
-    return invalid_argument("CUDA memory of two-byte samples must start rows on even addresses");
-  return {};
-}
-
 class CudaJob final : public Job {
  public:
   CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const Mask& mask,

@@ -22,6 +22,21 @@ PlaneMemory upside_down(PlaneMemory plane, int rows) {
 
 }  // namespace
 
+PlaneMemory plane_of(const FrameView& frame, int p) {
+  return {frame.data[p], frame.pitch[p], frame.memory};
+}
+
+RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format) {
+  return {plane.data, plane.pitch, format.row_bytes, format.rows};
+}
+
+Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
+  const auto misaligned = [sample_bytes](std::intptr_t v) { return v % sample_bytes != 0; };
+  if (misaligned(reinterpret_cast<std::intptr_t>(plane.data)) || misaligned(plane.pitch))
+    return invalid_argument("CUDA memory of two-byte samples must start rows on even addresses");
+  return {};
+}
+
 PlaneMemory device_plane(void* base, std::size_t pitch, int rows, const PlaneMemory& like) {
   const PlaneMemory plane{static_cast<std::uint8_t*>(base), static_cast<std::ptrdiff_t>(pitch),
                           Memory::kCuda};

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/recent_writes.h"
 #include "kernels/core/status.h"
 #include "kernels/core/view.h"
 
@@ -18,6 +19,13 @@ struct PlaneMemory {
   std::ptrdiff_t pitch = 0;
   Memory memory = Memory::kHost;
 };
+
+PlaneMemory plane_of(const FrameView& frame, int p);
+RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format);
+
+/// An error if a kernel would meet a sample across its natural boundary, which faults, and takes
+/// CUDA with it.
+Status check_alignment(const PlaneMemory& plane, int sample_bytes);
 
 /// Device memory at `base` for `rows` rows, stored in the order of the rows of `like`, so that
 /// copying between the two is one 2D copy, bottom-up or not.
