@@ -32,8 +32,8 @@ double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mas
 
 /// What codes of this plane cost kernel tensor beyond those from sums that a float holds, in units
 /// of codes made in double. Exact divisions cost ten times as much (47.9 us for 28.5 at 5x5,
-/// GRAY16, 4K, H100), and so, in pairs, do quotients by no power of two, of what little pairs take
-/// for it.
+/// GRAY16, 4K, H100), and so do, of what little pairs and quads take for it, their quotients by no
+/// power of two.
 double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
   constexpr double kDivision = 10;
   if (plan.split()) return 0;
@@ -92,7 +92,7 @@ struct PackedCost {
   double product = 1;
   double spread = 1;       ///< Times what a sample that lies apart does,
   double lone_spread = 0;  ///< and bytes that are parted for a lone tile.
-  double codes = 1;
+  double codes = 1;        ///< Times what codes cost.
 };
 PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
   if (tile_kind(plane) != kPackedKind) return {};
