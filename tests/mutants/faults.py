@@ -188,6 +188,18 @@ CORE = [
           "axis.error = std::max(axis.error, error_at", "axis.error = std::min(axis.error, error_at"),
     Fault("coarse-cross-error-forgotten", "kernels/core/coarse_mask.cc",
           "return column + row + cross;", "return column + row + 0 * cross;"),
+
+    # Bands of boxes: what may be read early, and where codes follow a hub.
+    Fault("recent-writes-only-before", "kernels/core/recent_writes.cc",
+          "written.begin < range.end && range.begin < written.end", "range.begin < written.end"),
+    Fault("recent-writes-forget-bottom-up", "kernels/core/recent_writes.cc",
+          "return {std::min(first, last),", "return {first,"),
+    Fault("recent-writes-drop-the-last", "kernels/core/recent_writes.cc",
+          "    anything_ = true;\n  else", "    return;\n  else"),
+    Fault("band-hub-half-as-near", "kernels/core/box_bands.h",
+          "2ull * band_reach(4, 1,", "band_reach(4, 1,"),
+    Fault("band-scale-ties-by-chance", "kernels/core/box_bands.h",
+          "(!ties || divisor <= 1u << (shift + bits))", "true"),
 ]
 
 CPU = [
@@ -369,9 +381,11 @@ CUDA = [
     Fault("cuda-strip-whole-chunk-lost", "kernels/cuda/box_strip.cu",
           "for (int c = 3; c < 2 + whole_; ++c)", "for (int c = 4; c < 2 + whole_; ++c)", cuda=True),
     Fault("cuda-band-ghosts-forgotten", "kernels/cuda/box_bands.cu",
-          "    ghosts.make(sums, count);\n", "", cuda=True),
-    Fault("cuda-band-layer-forgotten", "kernels/cuda/box_bands.cuh",
+          "    ghosts.make(slots, kPairs);\n", "", cuda=True),
+    Fault("cuda-band-layer-forgotten", "kernels/cuda/box_band_start.cuh",
           "      add_step(next, 1);\n", "      ;\n", cuda=True),
+    Fault("cuda-band-source-never-written", "kernels/cuda/cuda_job.cc",
+          "core_->writes().settled(rows_of(in[p], format.planes[p]))", "true", cuda=True),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA
