@@ -138,8 +138,12 @@ __global__ void __launch_bounds__(kSeparableThreads, 2)
   extern __shared__ __align__(16) std::uint8_t memory[];
   const SeparableArguments& s = a.separable;
   const ChannelArguments& channel = a.group.channel[blockIdx.z];
-  if (!channel.filtered) return;
   admit_next_launch();
+  if (!channel.filtered) {
+    // There may be no block of another channel that waits (overlap.cuh).
+    await_previous_launch();
+    return;
+  }
   const RowShape shape = row_shape(s);
   const int down = divide_up(a.group.height + a.mask.height - 1, 32);
   const int tasks = down * divide_up(a.group.width, kSpan * kWarps);
