@@ -40,7 +40,7 @@ constexpr const char* kClassNames[kCostClassCount] = {
     "tensor, quads",
     "tensor, tiles",
     "tensor, groups",
-    "tensor, wide pairs",
+    "tensor, octets",
     "tensor, large quads",
     "box",
     "box, tensor cores",

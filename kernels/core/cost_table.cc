@@ -35,7 +35,7 @@ CostConstants h100() {
   //   its place: GRAY8 4K 7.4 us, 640x480 1.7, RGBA 4K 25.6, YUY2 4K 89.7. Doubles are guessed.
   // - boxes in bands: by hand, to 17 to 999 taps a side of GRAY8 and I420 in 4K, 1080p and 640x480,
   //   within 14 %;
-  // - wide pairs: to 3x3 to 9x9 of GRAY16 and P010 at 4K, 1080p and 640x480, within 18 %; codes by
+  // - octets: to 3x3 to 9x9 of GRAY16 and P010 at 4K, 1080p and 640x480, within 19 %; codes by
   //   exact divisions by hand, to boxes of 6x6.
   // Guessed, as too few cases reach them: separable float64 (float32 with the work of coarsened
   // float64) and separable two-pass (its reads ask for the border: twice the fused work).
@@ -70,7 +70,7 @@ CostConstants h100() {
           {{0.2043, 0.3929, 3.882, 0.07653, 0, 1.253, 0, 0.03366, 0.2558, 0.06553}},  // tiles
           {{3.456, 0.1105, 0, 0.008698, 0.4409, 1.511, 0.4328, 0.02462, 0.05739,
             0.2047}},                                                          // groups
-          {{1.486, 0.3536, 0.2208, 0.1559, 0, 0.1, 0, 0.0377, 0.3324, 0.16}},  // wide pairs
+          {{1.486, 0.3536, 0.2208, 0.1559, 0, 0.1, 0, 0.0377, 0.3324, 0.16}},  // octets
           {{2.308, 0.2239, 0, 0.05345, 0, 0, 0.154, 0.04539, 0.2274, 0}},      // large quads
           {{4.897, 0.9849, 0, 0.08351, 2.097, 0, 0, 0, 12.28, 0}},             // box
           {{3.649, 0.8059, 0.3116, 0.0135, 0, 0, 0, 0.003777, 0, 0}},          // on tensor cores

@@ -50,8 +50,8 @@ double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& 
           plan.mapping == TensorMapping::kPairs || plan.mapping == TensorMapping::kQuads;
       return shifts && plan.rational && !shifted ? kDivision : 0;
     }
-    // Wide pairs turn to double before they divide, which costs them nothing to speak of.
-    if (plan.mapping == TensorMapping::kWidePairs) return epilogue.wide.divide ? kDivision : 0;
+    // Octets turn to double before they divide, which costs them nothing to speak of.
+    if (plan.mapping == TensorMapping::kOctets) return epilogue.wide.divide ? kDivision : 0;
     return epilogue.in_float || epilogue.wide.divide ? kDivision : 1;
   }
   return 0;
@@ -106,7 +106,7 @@ PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
     case TensorMapping::kMarch:
     case TensorMapping::kStay:
     case TensorMapping::kTiles:
-    case TensorMapping::kWidePairs:
+    case TensorMapping::kOctets:
     case TensorMapping::kLargeQuads:
       break;
   }

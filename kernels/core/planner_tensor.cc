@@ -46,10 +46,10 @@ std::optional<TensorMapping> cheapest_split_mapping(Plan plan, const FrameFormat
                                                     const CostConstants& constants) {
   std::optional<TensorMapping> best;
   double least = std::numeric_limits<double>::infinity();
-  for (const TensorMapping mapping : {TensorMapping::kWidePairs, TensorMapping::kGroups}) {
+  for (const TensorMapping mapping : {TensorMapping::kOctets, TensorMapping::kGroups}) {
     plan.mapping = mapping;
     if (options.mapping.value_or(mapping) != mapping ||
-        (mapping == TensorMapping::kWidePairs &&
+        (mapping == TensorMapping::kOctets &&
          (weights.digits != kMostDigits || !split_sums_are_floats(weights))) ||
         !tensor_mapping_serves(mapping, format, mask, weights.digits, units))
       continue;

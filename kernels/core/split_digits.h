@@ -29,11 +29,14 @@ bool split_digits_serve(const FrameFormat& format, const Mask& mask, const Digit
 
 /// From the sums S3, S2 and S1, S3 of the highest power, to a value, which is rounded to a code:
 ///   base + scale * (S3 + S2 / 256 + S1 / 65536)
-/// Sums that begin with the bits of kSplitStart are floats as they are, that much larger, where
-/// split_sums_are_floats().
+/// Where split_sums_are_floats(), sums that begin with the bits of kSplitStart, and the second with
+/// second_start more, are floats F as they are, and the value is
+///   folded_base + scale * (F3 + F2 / 256 + F1 / 65536)
 struct SplitEpilogue {
   float scale = 1;
   float base = 0;
+  float folded_base = 0;
+  int second_start = 0;  ///< What the rounding of folded_base misses.
 };
 inline constexpr float kSplitStart = 12582912;  ///< 1.5 x 2^23
 

@@ -116,11 +116,11 @@ bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
   return phases && quad_parts(plane, *phases, mask) > 0 && packed_components_serve(plane);
 }
 
-/// True if wide pairs serve all planes.
-bool wide_pairs_serve(const FrameFormat& format, const Mask& mask) {
+/// True if octets serve all planes.
+bool octets_serve(const FrameFormat& format, const Mask& mask) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
-    if (has_filtered(plane) && (!one_epilogue(plane) || wide_window(plane, mask, 1).parts == 0))
+    if (has_filtered(plane) && (!one_epilogue(plane) || octet_window(plane, mask, true).seen == 0))
       return false;
   }
   return true;
@@ -234,26 +234,22 @@ bool packed_columns_serve(const PlaneFormat& plane) {
          plane.row_bytes % kTensorTileBytes != kColumnBytes;
 }
 
-WideWindow wide_window(const PlaneFormat& plane, const Mask& mask, int digits) {
-  const LonePlane lone;
-  if (plane.sample_bytes != 2 || !tile_kind(plane) ||
-      quad_parts(lone.plane, lone.phases, mask) == 0)
+OctetWindow octet_window(const PlaneFormat& plane, const Mask& mask, bool sparse_products) {
+  constexpr OctetWindow kWindows[] = {{1, 3, true}, {2, 3, true}, {2, 4, true}, {3, 4, true}};
+  constexpr OctetWindow kWhole = {3, 4, false};
+  constexpr int kMostSparseColumns = 8;
+  if (plane.sample_bytes != 2 || !tile_kind(plane) || plane.component_count > 2 ||
+      mask.anchor_x > kOctetReach || mask.width - 1 - mask.anchor_x > kOctetReach)
     return {};
-  WideWindow window;
-  window.parts = 2 * plane.component_count;
-  const PairWindow pairs = pair_window(lone.plane, lone.phases, mask);
-  const bool few = pairs.steps == kPairSteps[0] && pairs.shift == 0;
-  const bool many = pairs.steps == kPairSteps[1] && pairs.shift == 1 && digits == 1;
-  if (few || many) {
-    window.steps = pairs.steps;
-    window.shift = pairs.shift;
-  }
-  return window;
+  for (const OctetWindow& window : kWindows)
+    if (mask.height <= octet_mask_rows(window.seen, window.groups))
+      return sparse_products && mask.width <= kMostSparseColumns ? window : kWhole;
+  return {};
 }
 
 const char* tensor_mapping_name(TensorMapping mapping) {
-  constexpr const char* kNames[kTensorMappingCount] = {
-      "march", "stay", "pairs", "quads", "tiles", "groups", "wide-pairs", "large-quads"};
+  constexpr const char* kNames[kTensorMappingCount] = {"march", "stay",   "pairs",  "quads",
+                                                       "tiles", "groups", "octets", "large-quads"};
   return kNames[static_cast<std::size_t>(mapping)];
 }
 
@@ -277,8 +273,8 @@ bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, con
     case TensorMapping::kGroups:
       return device.warpgroups &&
              tensor_groups(format, mask, digits, device.shared_bytes).has_value();
-    case TensorMapping::kWidePairs:
-      return wide_pairs_serve(format, mask);
+    case TensorMapping::kOctets:
+      return octets_serve(format, mask);
     case TensorMapping::kLargeQuads:
       return quad_window(mask).groups == kLargeQuadWindow.groups && lone_bytes(format);
   }
@@ -291,9 +287,10 @@ int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask&
     const TileWindow window = tile_window(mask);
     return digits * window.steps * window.segments;
   }
-  if (mapping == TensorMapping::kWidePairs) {
-    const WideWindow window = wide_window(plane, mask, digits);
-    return digits * (window.steps > 0 ? window.steps : 2 * kQuadWords);
+  // Of each group one with two bytes, for four pairs of rows, or of two halves of a window.
+  if (mapping == TensorMapping::kOctets) {
+    const OctetWindow window = octet_window(plane, mask, true);
+    return digits * window.seen * (window.sparse ? 1 : 2);
   }
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;

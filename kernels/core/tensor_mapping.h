@@ -21,7 +21,8 @@ enum class TensorMapping : int {
   kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
   kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
             ///< memory (tensor_groups.cu).
-  kWidePairs,   ///< Pairs for samples of two bytes, which are parted (tensor_wide_pairs.cu).
+  kOctets,  ///< 2 rows x 8 adjacent samples of two bytes, which are parted, for masks up to
+            ///< 9x9 (tensor_octets.cu).
   kLargeQuads,  ///< Quads for masks up to 17x13, of planes with one component (tensor_pairs.cu).
 };
 inline constexpr int kTensorMappingCount = 8;
@@ -97,16 +98,29 @@ int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& m
 /// them, and the last of them is not alone in its 128 bytes.
 bool packed_columns_serve(const PlaneFormat& plane);
 
-/// How tensor_wide_pairs.cu sees a picture of samples of two bytes, all of which it parts: in pairs
-/// of kPairSteps[0] groups that are not shifted, or of kPairSteps[1] that are, or else in quads.
-struct WideWindow {
-  int parts = 0;  ///< Of bytes, two for each component; 0 if it does not serve them or the mask.
-  int steps = 0;  ///< Of PairWindow; 0: quads.
-  int shift = 0;
+/// Samples to either side of an output that a mask may reach in tensor_octets.cu, which takes
+/// planes of one or two components of two bytes.
+inline constexpr int kOctetReach = 4;
+
+/// How it sees a picture, in groups of four rows.
+struct OctetWindow {
+  int seen = 0;  ///< Groups that two output rows see, 1 to 3; 0 if it serves not this plane, or not
+                 ///< this mask.
+  int groups = 0;  ///< That eight output rows see, 3 or 4.
+  /// Products are sparse (mma.sp): of four samples two and two, eight samples further, an output of
+  /// a mask up to eight samples wide sees two at most.
+  bool sparse = false;
 };
-/// Pairs of many groups with one digit only: with more, cutting out windows anew for each costs
-/// more than quads' products do (GRAY16, 4K, 7x7, H100: 15.7 us for 16.8, but 27.8 for 25.1).
-WideWindow wide_window(const PlaneFormat& plane, const Mask& mask, int digits);
+
+/// Tallest mask of which two output rows see so many groups, and eight so many.
+constexpr int octet_mask_rows(int seen, int groups) {
+  // The last of two output rows sees the last of their groups' rows, that of eight the last of all.
+  const int of_two = 4 * seen - 1, of_eight = 4 * groups - 7;
+  return of_two < of_eight ? of_two : of_eight;
+}
+
+/// sparse_products: the device has them. Others always take the most groups.
+OctetWindow octet_window(const PlaneFormat& plane, const Mask& mask, bool sparse_products);
 
 /// What the mappings ask of a device.
 struct TensorDevice {

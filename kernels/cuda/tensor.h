@@ -21,7 +21,7 @@ namespace convolve {
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
 using Codes = DigitEpilogue::Codes;
 
-/// How those of tensor_wide_pairs.cu do.
+/// How those of tensor_octets.cu do.
 enum class WideCodes : int {
   kGeneral,  ///< By the epilogue for any sum.
   kDouble,   ///< The same, where it divides nothing, and values fit 32 bits.
@@ -96,6 +96,7 @@ struct TensorArguments {
   bool large_quads = false;  ///< of kLargeQuadWindow.
   int pair_steps = 0;        ///< Of PairWindow.
   int pair_shift = 0;
+  OctetWindow octets;  ///< For launch_tensor_octets() alone.
   bool packed = false;  ///< Pairs: of packed 4:2:2, for launch_tensor_packed_pairs().
   TensorTiles tiles;    ///< For launch_tensor_tile() alone.
   TensorGroups groups;  ///< For launch_tensor_groups() alone.
@@ -104,7 +105,7 @@ struct TensorArguments {
   int digits = 1;
   Border border = Border::kReplicate;
   Codes codes = Codes::kGeneral;
-  WideCodes wide_codes = WideCodes::kGeneral;  ///< For launch_tensor_wide_pairs() alone.
+  WideCodes wide_codes = WideCodes::kGeneral;  ///< For launch_tensor_octets() alone.
   TensorPlane plane[kMaxPlanes];
 };
 
@@ -129,9 +130,10 @@ cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* 
 cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream);
 
 /// The same for small masks on samples of two bytes; `split`: of real weights whose sums are.
-cudaError_t load_tensor_wide_pairs(const TensorArguments& arguments, bool split);
-cudaError_t resident_tensor_wide_pairs_blocks(const TensorArguments& arguments, int* blocks);
-cudaError_t launch_tensor_wide_pairs(const TensorArguments& arguments, cudaStream_t stream);
+cudaError_t load_tensor_octets(const TensorArguments& arguments, bool split);
+cudaError_t resident_tensor_octets_blocks(const TensorArguments& arguments, bool split,
+                                          int* blocks);
+cudaError_t launch_tensor_octets(const TensorArguments& arguments, cudaStream_t stream);
 
 /// The same for the kernels of wide masks and samples, which take the planes as `tiles` say.
 cudaError_t load_tensor_tile(const TensorArguments& arguments);

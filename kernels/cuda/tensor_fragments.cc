@@ -26,6 +26,33 @@ std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const
                         static_cast<std::size_t>(kx)];
 }
 
+/// Which two of the four samples in word i of a window, for sparse products, output c of eight
+/// sees.
+struct SparsePlaces {
+  int first, second;
+};
+constexpr int kPlaceSamples[4] = {0, 1, 8, 9};
+SparsePlaces sparse_places(const Mask& mask, int i, int c) {
+  int seen[4], count = 0;
+  for (int place = 0; place < 4; ++place) {
+    const int kx = mask.anchor_x + 2 * i + kPlaceSamples[place] - kOctetReach - c;
+    if (kx >= 0 && kx < mask.width) seen[count++] = place;
+  }
+  // Places are in order, and those of no weight any.
+  if (count == 0) return {0, 1};
+  if (count == 1) return seen[0] < 3 ? SparsePlaces{seen[0], 3} : SparsePlaces{0, 3};
+  return {seen[0], seen[1]};
+}
+
+/// Digit `digit` of the weight of output (dy, dx) for row y and sample x of its window.
+std::uint32_t octet_weight(const Mask& mask, const DigitWeights& weights, int digit, int y, int x,
+                           int dy, int dx) {
+  const int ky = y - dy, kx = mask.anchor_x + x - kOctetReach - dx;
+  if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) return 0;
+  const auto at = static_cast<std::size_t>(ky * mask.width + kx);
+  return static_cast<std::uint32_t>(balanced_digit(weights.values[at], digit)) & 0xFF;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
@@ -104,6 +131,46 @@ std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& 
             }
             words.push_back(word);
           }
+  return words;
+}
+
+std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask& mask,
+                                           const DigitWeights& weights) {
+  const int halves = window.sparse ? 1 : 2;
+  std::vector<std::uint32_t> words;
+  words.reserve(
+      static_cast<std::size_t>((weights.digits * window.seen * halves * kWords + 1) * kLanes));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int group = 0; group < window.seen; ++group)
+      for (int half = 0; half < halves; ++half)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            const int c = lane / 4;
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              int row = lane % 4, x = 8 * half + 4 * (w / 2) + j;
+              if (window.sparse) {
+                // Two weights of each four positions.
+                const int four = 8 * (w / 2) + 2 * (lane % 4) + j / 2, i = four / 4;
+                const SparsePlaces places = sparse_places(mask, i, c);
+                row = four % 4;
+                x = 2 * i + kPlaceSamples[j % 2 == 0 ? places.first : places.second];
+              }
+              word |= octet_weight(mask, weights, digit, 4 * group + row, x, w % 2, c) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  if (!window.sparse) return words;
+  // Lanes 4 c and 4 c + 1 have what output c sees in words 0 and 1, for either output row, the next
+  // two in words 2 and 3: four bits for each of four rows.
+  for (int lane = 0; lane < kLanes; ++lane) {
+    std::uint32_t bits = 0;
+    for (int n = 0; n < 8; ++n) {
+      const SparsePlaces places = sparse_places(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
+      bits |= static_cast<std::uint32_t>(places.first | places.second << 2) << (4 * n);
+    }
+    words.push_back(bits);
+  }
   return words;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the warps of tensor_pairs.cu, tensor_wide_pairs.cu and tensor_packed_pairs.cu go: where each
+// How the warps of tensor_pairs.cu, tensor_octets.cu and tensor_packed_pairs.cu go: where each
 // begins, and how it marches down.
 #pragma once
 
@@ -53,12 +53,12 @@ __device__ __forceinline__ void drop_groups(unsigned (&words)[kParts][kGroups][k
 }
 
 /// TensorArguments::steps times 128 bytes x 8 rows, one below the other. Columns load rows and make
-/// words of them, the filter codes of these.
+/// words of them, the filter codes of these, which its Output stores.
 template <class Columns, class Filter>
 __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane,
                                       Columns& columns, const Filter& filter, WarpPlace at) {
   constexpr int kGroups = Filter::kGroups;
-  using Place = typename Filter::Place;
+  using Output = typename Filter::Output;
   int steps = a.steps, y = at.y;
   await_previous_launch();
   typename Columns::template Words<kGroups> words;
@@ -69,26 +69,18 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
     for (int s = 0; s < kGroups; ++s)
       columns.take(loads[s], s, words);
   }
-  const int own_x = at.x + Place::x();
-  const bool near_inside = own_x < plane.row_bytes,
-             far_inside = own_x + Place::kNextX < plane.row_bytes;
-  int row = y + Place::row();
-  std::uint8_t* to = plane.dst + row * plane.dst_pitch + own_x;
+  Output output(plane, at.x, y);
 #pragma unroll 1
   for (;;) {
     y += kRows;
     const bool more = --steps > 0 && y < plane.rows;
     typename Columns::Load loads[kNewGroups];
     if (more) columns.load(y - a.anchor_y + kGroupRows * (kGroups - kNewGroups), loads);
-    uint4 sixteen[2];
-    filter.codes(words, sixteen);
-    if (near_inside && row < plane.rows) *reinterpret_cast<uint4*>(to) = sixteen[0];
-    if (far_inside && row + Place::kNextRow < plane.rows)
-      *reinterpret_cast<uint4*>(to + Place::kNextRow * plane.dst_pitch + Place::kNextX) =
-          sixteen[1];
+    typename Output::Made made;
+    filter.codes(words, made);
+    output.store(made);
     if (!more) return;
-    row += kRows;
-    to += kRows * plane.dst_pitch;
+    output.next();
     drop_groups(words);
 #pragma unroll
     for (int s = 0; s < kNewGroups; ++s)

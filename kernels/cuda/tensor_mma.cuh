@@ -31,6 +31,28 @@ __device__ __forceinline__ void multiply(int (&d)[4], const uint4& a, const uint
 #endif
 }
 
+/// The same for 16 x 64 by 64 x 8, where each row of `a` has at most two weights in every four,
+/// which it holds: `places` says where (octet_fragments()). Compute capability 8.0 and up.
+__device__ __forceinline__ void multiply_sparse(int (&d)[4], const uint4& a, unsigned places,
+                                                const uint4& b, const int (&c)[4]) {
+#if __CUDA_ARCH__ >= 800
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1205
+#define CONVOLVE_MMA_SPARSE "mma.sp::ordered_metadata.sync"
+#else
+#define CONVOLVE_MMA_SPARSE "mma.sp.sync"
+#endif
+  asm(CONVOLVE_MMA_SPARSE
+      ".aligned.m16n8k64.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9, %10, %11}, {%12, %13, %14, %15}, %16, 0x0;"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b.x), "r"(b.y), "r"(b.z), "r"(b.w), "r"(c[0]),
+        "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(places));
+#undef CONVOLVE_MMA_SPARSE
+#else
+  __trap();  // TensorArguments::sparse is false there.
+#endif
+}
+
 /// The same for 16 x 16 by 16 x 8: the first or the second half of either.
 __device__ __forceinline__ void multiply_half(int (&d)[4], const uint2& a, unsigned b,
                                               const int (&c)[4]) {

@@ -31,7 +31,7 @@ struct PackedEpilogue {
 template <Codes kCodes, int kSteps, int kShift>
 class PackedPairs {
  public:
-  using Place = PairPlace;
+  using Output = PairOutput<PairPlace>;
   static constexpr int kGroups = kSteps, kBlocks = 4;
 
   __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
@@ -86,7 +86,7 @@ class PackedPairs {
 template <Codes kCodes>
 class PackedQuads {
  public:
-  using Place = QuadPlace;
+  using Output = PairOutput<QuadPlace>;
   /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
   static constexpr int kGroups = kQuadGroups, kBlocks = 3;
 

@@ -149,6 +149,7 @@ template <class Way, int kParts>
 class PairFilter {
  public:
   using Place = Way;
+  using Output = PairOutput<Way>;
   static constexpr int kGroups = Way::kGroups;
 
   __device__ PairFilter(const TensorArguments& a, const TensorPlane& plane)

@@ -97,12 +97,9 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     phases_[p] = phases ? *phases : side_by_side(plane);
     to.period = phases_[p].period;
     to.tail = phases_[p].tail;
-    if (mapping_ == TensorMapping::kWidePairs) {
-      const WideWindow window = wide_window(plane, mask_, weights_.digits);
-      arguments.quads = window.steps == 0;
-      arguments.pair_steps = window.steps;
-      arguments.pair_shift = window.shift;
-      to.parts = window.parts;
+    if (mapping_ == TensorMapping::kOctets) {
+      arguments.octets = octet_window(plane, mask_, device.compute_capability >= 80);
+      to.parts = plane.sample_bytes * plane.component_count;
     }
     if (!phases) continue;
     const TensorWindow window = tensor_window(plane, *phases, mask_);
@@ -135,11 +132,11 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
                                  ? resident_tensor_packed_pairs_blocks(arguments, &resident_pairs_)
                                  : resident_tensor_pairs_blocks(arguments, &resident_pairs_));
   }
-  if (status.ok() && mapping_ == TensorMapping::kWidePairs) {
-    append_fragments(kWidePairs);
-    status = CONVOLVE_CUDA(load_tensor_wide_pairs(arguments, split_));
+  if (status.ok() && mapping_ == TensorMapping::kOctets) {
+    append_fragments(kOctets);
+    status = CONVOLVE_CUDA(load_tensor_octets(arguments, split_));
     if (status.ok())
-      status = CONVOLVE_CUDA(resident_tensor_wide_pairs_blocks(arguments, &resident_pairs_));
+      status = CONVOLVE_CUDA(resident_tensor_octets_blocks(arguments, split_, &resident_pairs_));
   }
   // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
   with_tiles_ = mapping_ == TensorMapping::kTiles ||
@@ -165,20 +162,19 @@ void TensorPass::append_fragments(Operands operands) {
     int twin = 0;
     // By the mask alone, or by how samples lie, too.
     const bool one_for_all =
-        operands == kTiles || operands == kGroups || operands == kWidePairs || arguments_.quads;
+        operands == kTiles || operands == kGroups || operands == kOctets || arguments_.quads;
     while (twin < p && !(has_filtered(format_.planes[twin]) &&
                          (one_for_all || same_steps(format_.planes[twin], plane))))
       ++twin;
     first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
     if (twin < p) continue;
-    const LonePlane lone;
     const std::vector<std::uint32_t> words =
         operands == kGroups    ? group_fragments(mask_, weights_)
         : operands == kTiles   ? tile_fragments(mask_, weights_)
         : operands == kColumns ? tensor_fragments(plane, phases_[p], mask_, weights_)
         : arguments_.quads     ? quad_fragments(mask_, weights_)
-        : operands == kPairs   ? pair_fragments(plane, phases_[p], mask_, weights_)
-                               : pair_fragments(lone.plane, lone.phases, mask_, weights_);
+        : operands == kOctets  ? octet_fragments(arguments_.octets, mask_, weights_)
+                               : pair_fragments(plane, phases_[p], mask_, weights_);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
   }
 }
@@ -188,14 +184,14 @@ void TensorPass::update_epilogues(double scale, double bias) {
   // All components must come to codes in one way: the least of what each could. The kernels of
   // small masks take kBits to mean one digit, which sums of that size have anyway.
   Codes most =
-      weights_.digits == 1 && mapping_ != TensorMapping::kWidePairs ? Codes::kBits : Codes::kFloat;
+      weights_.digits == 1 && mapping_ != TensorMapping::kOctets ? Codes::kBits : Codes::kFloat;
   do {
     arguments_.codes = most;
     for (int p = 0; p < format_.plane_count; ++p)
       if (has_filtered(format_.planes[p]))
         most = std::min(most, update_plane(p, scale, bias, arguments_.codes));
   } while (most != arguments_.codes);
-  if (mapping_ == TensorMapping::kWidePairs) arguments_.wide_codes = choose_wide_codes();
+  if (mapping_ == TensorMapping::kOctets) arguments_.wide_codes = choose_wide_codes();
   have_epilogues_ = true;
   scale_ = scale;
   bias_ = bias;
@@ -226,7 +222,9 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
     if (!component.filtered) continue;
     if (split_) {
       const SplitEpilogue epilogue = make_split_epilogue(component, mask_, weights_, scale, bias);
-      phase.base = epilogue.base;
+      const bool floats = mapping_ == TensorMapping::kOctets;
+      phase.base = floats ? epilogue.folded_base : epilogue.base;
+      phase.start = floats ? epilogue.second_start : 0;
       to.scale = epilogue.scale;
       continue;
     }
@@ -281,12 +279,12 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  const bool wide = mapping_ == TensorMapping::kWidePairs, sixteen = on_sixteen(arguments);
+  const bool wide = mapping_ == TensorMapping::kOctets, sixteen = on_sixteen(arguments);
   arguments.pairs = wide || ((mapping_ == TensorMapping::kPairs || arguments.quads) && sixteen &&
                              (!arguments.packed || packed_columns_serve(format.planes[0])));
   const bool in_groups = mapping_ == TensorMapping::kGroups && (sixteen || split_);
   const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || sixteen);
-  const Operands operands = wide              ? kWidePairs
+  const Operands operands = wide              ? kOctets
                             : arguments.pairs ? kPairs
                             : in_groups       ? kGroups
                             : in_tiles        ? kTiles
@@ -329,7 +327,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
   if (blocks == 0) return {};
   arguments.blocks = blocks;
   return CONVOLVE_CUDA(!arguments.pairs   ? launch_tensor(arguments, stream)
-                       : wide             ? launch_tensor_wide_pairs(arguments, stream)
+                       : wide             ? launch_tensor_octets(arguments, stream)
                        : arguments.packed ? launch_tensor_packed_pairs(arguments, stream)
                                           : launch_tensor_pairs(arguments, stream));
 }

@@ -31,8 +31,8 @@ class TensorPass {
 
  private:
   /// Fragments for columns (tensor.cu), pairs or quads (tensor_pairs.cu), tiles (tensor_tile.cu),
-  /// groups (tensor_groups.cu) or wide pairs (tensor_wide_pairs.cu).
-  enum Operands { kColumns, kPairs, kTiles, kGroups, kWidePairs, kOperands };
+  /// groups (tensor_groups.cu) or octets (tensor_octets.cu).
+  enum Operands { kColumns, kPairs, kTiles, kGroups, kOctets, kOperands };
 
   Status prepare_mapping(const DeviceCapabilities& device);
   void append_fragments(Operands operands);

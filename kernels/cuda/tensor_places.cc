@@ -33,10 +33,16 @@ std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border borde
   return select;
 }
 
+/// Bytes that the lanes of a column, or of two whose components they part, hold together.
+int column_unit(const TensorPlane& plane) {
+  return plane.sample_bytes == 2 ? plane.period * kColumnBytes : kColumnBytes;
+}
+
 /// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
 /// ghosts. `large`: as large quads see them.
 bool place_ghosts(TensorPlane& plane, Border border, bool large) {
-  if (plane.row_bytes % kColumnBytes != 0 || plane.row_bytes < 2 * kColumnBytes ||
+  const int unit = column_unit(plane);
+  if (plane.row_bytes % unit != 0 || plane.row_bytes < 2 * unit ||
       plane.whole_bytes != plane.row_bytes)
     return false;
   if (border == Border::kZero || border == Border::kWrap) return true;
@@ -138,7 +144,7 @@ void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large) {
     return;
   plane.inner_first = 0;
   // The ghosts of a column at the right edge that has none beside it are not found.
-  const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == kColumnBytes;
+  const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == column_unit(plane);
   plane.inner_columns = plane.columns - (alone ? 1 : 0);
   plane.inner_reciprocal = reciprocal(plane.inner_columns);
   plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
@@ -194,15 +200,17 @@ int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps)
 }
 
 int place_pairs(TensorArguments& arguments, int resident_blocks) {
-  const bool pixels = arguments.plane[0].parts > 2 && arguments.plane[0].sample_bytes == 1;
-  // Samples of two bytes: 14.5 us for 15.5 with three and 15.3 with five (GRAY16, 4K, 5x5, H100).
-  // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9).
-  const bool longer = pixels || arguments.packed || arguments.plane[0].sample_bytes == 2;
-  const int short_march = longer ? 4 : 3;
+  const bool octets = arguments.plane[0].sample_bytes == 2;
+  const bool pixels = arguments.plane[0].parts > 2 && !octets;
+  // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9). Octets
+  // 15.3 us for 18.4 with three and 18.0 with five (GRAY16, 4K, 7x7, H100), but those that are not
+  // sparse take as long in one wave as with several digits: 16.5 for 17.9 (9x9).
+  const int short_march = pixels || arguments.packed || octets ? 4 : 3;
+  const bool one_wave = arguments.digits > 1 || (octets && !arguments.octets.sparse);
   constexpr int kMostSteps = 16, kLongMarch = 4;
   const int blocks = place_steps(arguments, resident_blocks, kMostSteps);
   arguments.early_steps = 2;
-  if ((arguments.digits > 1 && !pixels) || arguments.steps <= kLongMarch) return blocks;
+  if ((one_wave && !pixels) || arguments.steps <= kLongMarch) return blocks;
   arguments.steps = arguments.early_steps = short_march;
   return place_blocks(arguments);
 }

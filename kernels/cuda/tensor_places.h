@@ -16,7 +16,7 @@ void place_words(TensorPlane& plane);
 void place_columns(TensorPlane& plane);
 
 /// Has `plane`, whose memory and size are known, taken in pairs, or if its samples have two bytes
-/// in wide pairs. `sixteen`: all planes lie on 16 bytes, as inner columns must. `large`: as large
+/// in octets. `sixteen`: all planes lie on 16 bytes, as inner columns must. `large`: as large
 /// quads see it.
 void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large);
 

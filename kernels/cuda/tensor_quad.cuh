@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kQuadGroups = kQuadWindow.groups + 1;  ///< That eight output rows see.
 
-/// As PairPlace says: of one column.
+/// As PairOutput has it: of one column.
 struct QuadPlace {
   static constexpr int kNextX = 0, kNextRow = kGroupRows;
   static __device__ __forceinline__ int x() {

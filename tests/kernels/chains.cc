@@ -74,8 +74,7 @@ std::vector<Step> chain_steps() {
     for (int m = 0; m < kTensorMappingCount; ++m) {
       const auto mapping = static_cast<TensorMapping>(m);
       const bool small_only = mapping == TensorMapping::kPairs ||
-                              mapping == TensorMapping::kQuads ||
-                              mapping == TensorMapping::kWidePairs;
+                              mapping == TensorMapping::kQuads || mapping == TensorMapping::kOctets;
       const bool large_only = mapping == TensorMapping::kLargeQuads;
       if ((small_only && mask == large) || (large_only && mask == small)) continue;
       steps.push_back({std::string("tensor ") + tensor_mapping_name(mapping) + " " + mask->name,

@@ -249,7 +249,7 @@ TEST_P(Order, OfLaunchesIsThatOfTheirStream) {
   for (const Step& step : steps)
     if (holds(chains, {step}, step.name)) mixture.push_back(step);
   EXPECT_TRUE(holds(chains, mixture, "mixture"));
-  // All but wide pairs serve plain planes of bytes, where there are units for them.
+  // All but octets serve plain planes of bytes, where there are units for them.
   if (GetParam().arrangement == Arrangement::kPacked1 && GetParam().samples.bytes == 1 &&
       device.value()->capabilities().compute_capability == 90) {
     EXPECT_EQ(mixture.size() + 1, steps.size());

@@ -344,5 +344,85 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
         }
 }
 
+/// The sum of output row m of a group's products, whole or sparse, with the rows that they see.
+/// `places` as octet_fragments() ends with.
+using OctetRows = std::uint8_t[12][16];
+std::int64_t octet_products(const OctetWindow& window, const std::uint32_t* fragment,
+                            const std::uint32_t* places, const OctetRows& rows, int group, int m) {
+  std::int64_t sum = 0;
+  if (!window.sparse) {
+    for (int half = 0; half < 2; ++half)
+      for (int k = 0; k < 32; ++k)
+        sum += std::int64_t{element_a(fragment + 128 * half, m, k)} *
+               rows[4 * group + k / 4 % 4][8 * half + 4 * (k / 16) + k % 4];
+    return sum;
+  }
+  for (int four = 0; four < 16; ++four) {
+    const std::uint32_t bits =
+        places[4 * (m % 8) + m / 8 + 2 * (four / 8)] >> (4 * (four % 8)) & 0xF;
+    EXPECT_LT(bits & 3, bits >> 2) << "places are in order";
+    for (int n = 0; n < 2; ++n) {
+      const int place = static_cast<int>(bits >> (2 * n) & 3);
+      sum += std::int64_t{element_a(fragment, m, 2 * four + n)} *
+             rows[4 * group + four % 4][2 * (four / 4) + place % 2 + 8 * (place / 2)];
+    }
+  }
+  return sum;
+}
+
+TEST(OctetFragments, MultiplyToTheConvolution) {
+  std::mt19937 random(9);
+  PlaneFormat plane;
+  plane.sample_bytes = 2;
+  plane.row_bytes = 128;
+  plane.component_count = 1;
+  plane.components[0].step = 2;
+  plane.components[0].depth = 16;
+  for (const bool sparse : {false, true})
+    for (int width = 1; width <= 9; ++width)
+      for (int anchor = std::max(0, width - 5); anchor <= std::min(4, width - 1); ++anchor)
+        for (const int height : {1, 3, 4, 7, 8, 9})
+          for (const int digits : {1, 3}) {
+            Mask mask;
+            mask.width = width;
+            mask.height = height;
+            mask.anchor_x = anchor;
+            DigitWeights weights;
+            weights.digits = digits;
+            const int most = digits == 1 ? 127 : 8355711;
+            for (int i = 0; i < width * height; ++i)
+              weights.values.push_back(
+                  std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+            const OctetWindow window = octet_window(plane, mask, sparse);
+            ASSERT_GT(window.seen, 0);
+            ASSERT_EQ(window.sparse, sparse && width <= 8);
+            const int products = window.seen * (window.sparse ? 1 : 2);
+            const std::vector<std::uint32_t> words = octet_fragments(window, mask, weights);
+            ASSERT_EQ(words.size(),
+                      static_cast<std::size_t>(128 * digits * products + (window.sparse ? 32 : 0)));
+            OctetRows rows;
+            for (auto& row : rows)
+              for (std::uint8_t& sample : row)
+                sample = static_cast<std::uint8_t>(random());
+            for (int m = 0; m < 16; ++m) {
+              std::int64_t wanted = 0, sum = 0;
+              for (int y = 0; y < height; ++y)
+                for (int x = 0; x < width; ++x)
+                  wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
+                            rows[m / 8 + y][kOctetReach + m % 8 + x - anchor];
+              for (int digit = 0; digit < digits; ++digit) {
+                sum *= 256;
+                for (int group = 0; group < window.seen; ++group)
+                  sum += octet_products(
+                      window,
+                      words.data() + 128 * (digit * products + group * products / window.seen),
+                      words.data() + 128 * digits * products, rows, group, m);
+              }
+              ASSERT_EQ(sum, wanted) << width << "x" << height << " " << anchor << " " << digits
+                                     << " output " << m << (window.sparse ? " sparse" : "");
+            }
+          }
+}
+
 }  // namespace
 }  // namespace convolve

@@ -133,7 +133,7 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
             TensorMapping::kGroups);
   const Plan split = make_plan(deep, mask_of("disk:3"), tensor, ada).value();
   EXPECT_TRUE(split.split());
-  EXPECT_EQ(split.mapping, TensorMapping::kWidePairs);
+  EXPECT_EQ(split.mapping, TensorMapping::kOctets);
   // Every other sample is of nobody.
   deep.planes[0].components[0].step = 4;
   EXPECT_NE(make_plan(deep, mask, tensor, h100())

@@ -43,10 +43,11 @@ Mask random_mask(int side, double least, Normalize normalize) {
   return Mask::make(parse_mask(text).value(), normalize, Operation::kCorrelate).value();
 }
 
-/// As tensor_wide_pairs.cu and tensor_groups.cu have it.
+/// As tensor_octets.cu and tensor_groups.cu have it.
 double value_of(const DigitWeights& weights, const SplitEpilogue& e,
                 const std::vector<int>& codes) {
-  float value = e.base, scale = e.scale;
+  const bool floats = split_sums_are_floats(weights);
+  float value = floats ? e.folded_base : e.base, scale = e.scale;
   const int digits = weights.digits;
   for (int power = digits; power > digits - kSplitSums; --power, scale /= 256) {
     double sum = 0;
@@ -54,12 +55,13 @@ double value_of(const DigitWeights& weights, const SplitEpilogue& e,
       if (power < digits) sum += balanced_digit(weights.values[i], power) * (codes[i] & 0xFF);
       if (power > 0) sum += balanced_digit(weights.values[i], power - 1) * (codes[i] >> 8);
     }
-    auto part = static_cast<float>(sum);
-    if (split_sums_are_floats(weights)) {
-      part = static_cast<float>(kSplitStart + sum) - kSplitStart;
-      EXPECT_EQ(part, sum) << "its bits are not those of the float";
+    if (floats) {
+      sum += 1.0 * kSplitStart + (power == digits - 1 ? e.second_start : 0);
+      EXPECT_EQ(static_cast<float>(sum), sum) << "its bits are not those of the float";
+      EXPECT_GE(sum, 8388608);
+      EXPECT_LE(sum, 16777216);
     }
-    value = std::fma(part, scale, value);
+    value = std::fma(static_cast<float>(sum), scale, value);
   }
   return value;
 }

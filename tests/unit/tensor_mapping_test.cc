@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/unit/formats.h"
 
 namespace convolve {
@@ -83,7 +85,7 @@ TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
   for (const bool wide : {false, true}) {
     FrameFormat uv = frame_of({wide ? wide_plane_of(2) : plane_of(2)});
     const auto pairs = [&uv, wide] {
-      return tensor_mapping_serves(wide ? TensorMapping::kWidePairs : TensorMapping::kPairs, uv,
+      return tensor_mapping_serves(wide ? TensorMapping::kOctets : TensorMapping::kPairs, uv,
                                    square(3), 1, {kShared, true});
     };
     EXPECT_TRUE(pairs());
@@ -95,10 +97,9 @@ TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
   }
 }
 
-TEST(TensorMapping, WidePairsServeOneOrTwoComponentsOfTwoBytes) {
+TEST(TensorMapping, OctetsServeOneOrTwoComponentsOfTwoBytes) {
   const auto serves = [](const FrameFormat& format, int side) {
-    return tensor_mapping_serves(TensorMapping::kWidePairs, format, square(side), 1,
-                                 {kShared, false});
+    return tensor_mapping_serves(TensorMapping::kOctets, format, square(side), 1, {kShared, false});
   };
   EXPECT_TRUE(serves(frame_of({wide_plane_of(1), wide_plane_of(2)}), 9));
   EXPECT_FALSE(serves(frame_of({wide_plane_of(1), wide_plane_of(2)}), 11));
@@ -106,21 +107,40 @@ TEST(TensorMapping, WidePairsServeOneOrTwoComponentsOfTwoBytes) {
   EXPECT_FALSE(serves(frame_of({plane_of(1)}), 3));
 }
 
-// Pairs where a window is found in three groups, or by cutting it out once; else quads.
-TEST(TensorMapping, WidePairsAreQuadsWhereWindowsCostMore) {
-  const auto steps = [](int side, int digits) {
-    return wide_window(wide_plane_of(1), square(side), digits).steps;
+// Two output rows see a row more than the mask has and eight seven more, in whole groups of four;
+// windows of sixteen samples reach four to either side of eight.
+TEST(TensorMapping, OctetsSeeUpToFourGroups) {
+  const auto groups = [](int side) {
+    const OctetWindow window = octet_window(wide_plane_of(1), square(side), true);
+    return std::pair(window.seen, window.groups);
   };
-  EXPECT_EQ(steps(3, 3), 3);
-  EXPECT_EQ(steps(5, 1), 3);
-  EXPECT_EQ(steps(7, 1), 4);
-  EXPECT_EQ(steps(7, 2), 0);
-  EXPECT_EQ(steps(9, 1), 0);
-  EXPECT_EQ(wide_window(wide_plane_of(2), square(7), 1).parts, 4);
-  EXPECT_EQ(wide_window(wide_plane_of(2), square(7), 1).shift, 1);
-  Mask wide = square(7);
-  wide.height = 5;
-  EXPECT_EQ(wide_window(wide_plane_of(1), wide, 1).steps, 0) << "three groups, but shifted";
+  EXPECT_EQ(groups(1), std::pair(1, 3));
+  EXPECT_EQ(groups(3), std::pair(1, 3));
+  EXPECT_EQ(groups(4), std::pair(2, 3));
+  EXPECT_EQ(groups(5), std::pair(2, 3));
+  EXPECT_EQ(groups(6), std::pair(2, 4));
+  EXPECT_EQ(groups(7), std::pair(2, 4));
+  EXPECT_EQ(groups(8), std::pair(3, 4));
+  EXPECT_EQ(groups(9), std::pair(3, 4));
+  EXPECT_EQ(groups(10), std::pair(0, 0));
+  Mask wide = square(9);
+  wide.height = 3;
+  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 3) << "products that are not sparse";
+  wide.anchor_x = 5;
+  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 0);
+  wide.anchor_x = 3;
+  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 0);
+}
+
+TEST(TensorMapping, OctetsAreSparseUpToEightColumns) {
+  const auto sparse = [](int side, bool products) {
+    return octet_window(wide_plane_of(1), square(side), products).sparse;
+  };
+  EXPECT_TRUE(sparse(1, true));
+  EXPECT_TRUE(sparse(8, true));
+  EXPECT_FALSE(sparse(9, true));
+  EXPECT_FALSE(sparse(3, false)) << "compute capability 7.5 has no sparse products";
+  EXPECT_EQ(octet_window(wide_plane_of(1), square(3), false).seen, 3);
 }
 
 TEST(TensorMapping, PairsOfPackedComponents) {
@@ -175,8 +195,8 @@ TEST(TensorMapping, Products) {
   EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(7), 2), 8);
   EXPECT_EQ(tensor_products(TensorMapping::kQuads, plane_of(1), square(9), 2), 12);
   EXPECT_EQ(tensor_products(TensorMapping::kLargeQuads, plane_of(1), square(13), 2), 25);
-  EXPECT_EQ(tensor_products(TensorMapping::kWidePairs, wide_plane_of(2), square(5), 2), 6);
-  EXPECT_EQ(tensor_products(TensorMapping::kWidePairs, wide_plane_of(1), square(9), 3), 18);
+  EXPECT_EQ(tensor_products(TensorMapping::kOctets, wide_plane_of(2), square(5), 2), 4);
+  EXPECT_EQ(tensor_products(TensorMapping::kOctets, wide_plane_of(1), square(9), 3), 18);
   EXPECT_EQ(tensor_products(TensorMapping::kMarch, plane_of(1), square(9), 1), 9);
   EXPECT_EQ(tensor_products(TensorMapping::kStay, plane_of(1), square(31), 1), 62);
   EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(4), square(31), 1), 38);
