@@ -49,18 +49,38 @@ DigitTotals left_out(const DigitWeights& weights) {
   return weights.digits < kSplitSums ? DigitTotals{} : totals_of(weights, 0);
 }
 
-/// Bound on |computed - exact| before rounding.
-double value_error(const Mask& mask, const DigitWeights& weights, double scale, int max_code) {
-  constexpr double kFloatUlp = 1.0 / 16777216.0;
+/// Bound on |computed - exact| before rounding, of values that do not lie a code or more beyond all
+/// codes. Those that do are clamped: they miss by more the farther away they lie, but by some
+/// millionths of that.
+double value_error(const Component& component, const Mask& mask, const DigitWeights& weights,
+                   double scale) {
+  // A float is rounded by at most this part of it.
+  constexpr double kRounding = 1.0 / 16777216.0;
+  const int max_code = component.max_code();
   // Weights' errors count from mid-scale, and so does the power that is left out.
   const double missed = 0.5 * max_code * weights.error +
                         0.5 * kLargestByte * weights.unit * left_out(weights).magnitude;
-  // Scale, base and the highest sum are rounded, and so are the multiply-adds: on values of at most
-  // the gain's codes, black level and bias, and the black level's share of the sum. Where sums are
-  // floats as they are the highest is exact, and the first value has what the other sums begin
-  // with: as much as 1.6 times the largest weight's codes, which is less than what that saves.
+  // The base: black level, the largest bias, what of the sum black level comes to, and what makes
+  // of those errors ones from mid-scale.
   const double gain = std::fabs(scale) * (mask.magnitude + weights.error);
-  return std::fabs(scale) * missed + (kSplitSums + 3) * kFloatUlp * (2 * gain + 3) * max_code;
+  const double value = max_code + 1;
+  const double base =
+      component.black + max_code + gain * component.black + std::fabs(scale) * missed;
+  // What the value still lacks while sums are added up: all but the highest.
+  double lacks = 0, counts = std::fabs(highest_scale(weights, scale));
+  for (int power = weights.digits - 1; power > weights.digits - kSplitSums && power >= 0; --power) {
+    counts /= 256;
+    lacks += counts * kLargestByte *
+             (totals_of(weights, power).magnitude +
+              (power > 0 ? totals_of(weights, power - 1).magnitude : 0));
+  }
+  // Rounded are the base; the scale, by which the value differs from the base; what each
+  // multiply-add comes to; and the highest sum, or if sums are floats as they are nothing of it,
+  // but the first multiply-add comes to what the other sums begin with, too.
+  const double sums = value + base + lacks;
+  const double begun = 1.01 * std::fabs(highest_scale(weights, scale)) * kSplitStart / 256;
+  return std::fabs(scale) * missed +
+         kRounding * (base + sums + kSplitSums * (value + lacks) + std::max(sums + lacks, begun));
 }
 
 }  // namespace
@@ -77,7 +97,7 @@ bool split_digits_serve(const FrameFormat& format, const Mask& mask, const Digit
                         double scale) {
   if (is_rational(format, mask, scale) || largest_sum(weights) >= kTwo31) return false;
   return all_filtered(format, [&](const Component& component) {
-    return value_error(mask, weights, scale, component.max_code()) <=
+    return value_error(component, mask, weights, scale) <=
            std::min(zone(mask, scale, component.depth), 0.25);
   });
 }
