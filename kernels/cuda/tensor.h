@@ -96,7 +96,7 @@ struct TensorArguments {
   bool large_quads = false;  ///< of kLargeQuadWindow.
   int pair_steps = 0;        ///< Of PairWindow.
   int pair_shift = 0;
-  OctetWindow octets;  ///< For launch_tensor_octets() alone.
+  OctetWindow octets;   ///< For launch_tensor_octets() alone.
   bool packed = false;  ///< Pairs: of packed 4:2:2, for launch_tensor_packed_pairs().
   TensorTiles tiles;    ///< For launch_tensor_tile() alone.
   TensorGroups groups;  ///< For launch_tensor_groups() alone.
