@@ -75,12 +75,15 @@ double value_error(const Component& component, const Mask& mask, const DigitWeig
               (power > 0 ? totals_of(weights, power - 1).magnitude : 0));
   }
   // Rounded are the base; the scale, by which the value differs from the base; what each
-  // multiply-add comes to; and the highest sum, or if sums are floats as they are nothing of it,
-  // but the first multiply-add comes to what the other sums begin with, too.
+  // multiply-add comes to; and the highest sum. Octets take sums for floats as they are, of which
+  // that is exact, but the first multiply-add comes to what the other sums begin with, too, and
+  // second_start leaves something of the folded base's rounding.
+  const bool floats = weights.digits == kMostDigits && split_sums_are_floats(weights);
+  const double second = floats ? std::fabs(highest_scale(weights, scale)) / 256 : 0;
   const double sums = value + base + lacks;
-  const double begun = 1.01 * std::fabs(highest_scale(weights, scale)) * kSplitStart / 256;
-  return std::fabs(scale) * missed +
-         kRounding * (base + sums + kSplitSums * (value + lacks) + std::max(sums + lacks, begun));
+  return std::fabs(scale) * missed + 0.5 * second +
+         kRounding * (base + sums + kSplitSums * (value + lacks) +
+                      std::max(sums + lacks, 1.01 * second * kSplitStart));
 }
 
 }  // namespace
