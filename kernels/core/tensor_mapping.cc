@@ -287,7 +287,8 @@ int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask&
     const TileWindow window = tile_window(mask);
     return digits * window.steps * window.segments;
   }
-  // Of each group one with two bytes, for four pairs of rows, or of two halves of a window.
+  // Of each group one with two bytes, for four pairs of rows, or of two halves of a window; the
+  // device is taken to have sparse ones.
   if (mapping == TensorMapping::kOctets) {
     const OctetWindow window = octet_window(plane, mask, true);
     return digits * window.seen * (window.sparse ? 1 : 2);

@@ -44,12 +44,11 @@ SparsePlaces sparse_places(const Mask& mask, int i, int c) {
   return {seen[0], seen[1]};
 }
 
-/// Digit `digit` of the weight of output (dy, dx) for row y and sample x of its window.
-std::uint32_t octet_weight(const Mask& mask, const DigitWeights& weights, int digit, int y, int x,
-                           int dy, int dx) {
-  const int ky = y - dy, kx = mask.anchor_x + x - kOctetReach - dx;
+/// Digit `digit` of the weight (ky, kx) as a byte; 0 beside the mask.
+std::uint32_t digit_at(const Mask& mask, const DigitWeights& weights, int digit, int ky, int kx) {
   if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) return 0;
-  const auto at = static_cast<std::size_t>(ky * mask.width + kx);
+  const auto at = static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
+                  static_cast<std::size_t>(kx);
   return static_cast<std::uint32_t>(balanced_digit(weights.values[at], digit)) & 0xFF;
 }
 
@@ -121,13 +120,7 @@ std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& 
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {
               const int kx = mask.anchor_x + 4 * m + j - window.reach() - dx;
-              if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) continue;
-              const int value = balanced_digit(
-                  weights
-                      .values[static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
-                              static_cast<std::size_t>(kx)],
-                  digit);
-              word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+              word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
             }
             words.push_back(word);
           }
@@ -156,7 +149,8 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
                 row = four % 4;
                 x = 2 * i + kPlaceSamples[j % 2 == 0 ? places.first : places.second];
               }
-              word |= octet_weight(mask, weights, digit, 4 * group + row, x, w % 2, c) << (8 * j);
+              const int ky = 4 * group + row - w % 2, kx = mask.anchor_x + x - kOctetReach - c;
+              word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
             }
             words.push_back(word);
           }
@@ -191,13 +185,7 @@ std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& 
               const int ky = window.group_rows * step + position / samples - lane / 4;
               const int kx = mask.anchor_x + kWindowBytes * segment + position % samples -
                              (window.left - window.shift) - w % 2;
-              if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) continue;
-              const int value = balanced_digit(
-                  weights
-                      .values[static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
-                              static_cast<std::size_t>(kx)],
-                  digit);
-              word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+              word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
             }
             words.push_back(word);
           }
@@ -210,10 +198,6 @@ std::vector<std::uint32_t> group_fragments(const Mask& mask, const DigitWeights&
   const int pairs = divide_up(window.units, 2), rows = group_mask_rows(mask.height);
   std::vector<std::uint32_t> words;
   words.reserve(static_cast<std::size_t>(weights.digits * pairs * rows * kGroupRowBytes / 4));
-  const auto digit_at = [&](int digit, int ky, int kx) {
-    if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) return 0;
-    return balanced_digit(weights.values[static_cast<std::size_t>(ky * mask.width + kx)], digit);
-  };
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int pair = 0; pair < pairs; ++pair)
       for (int i = 0; i < rows; ++i)
@@ -224,9 +208,10 @@ std::vector<std::uint32_t> group_fragments(const Mask& mask, const DigitWeights&
           for (int j = 0; j < 4; ++j) {
             const int sample = 2 * kGroupUnit * pair + at % 16 + j;
             const int kx = mask.anchor_x + sample - window.left - dx;
-            const int value = pair < window.pairs() ? digit_at(digit, ky, kx + kGroupUnit * second)
-                                                    : digit_at(digit, ky + second, kx);
-            word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+            const bool paired = pair < window.pairs();
+            word |= digit_at(mask, weights, digit, paired ? ky : ky + second,
+                             paired ? kx + kGroupUnit * second : kx)
+                    << (8 * j);
           }
           words.push_back(word);
         }

@@ -31,6 +31,24 @@ PlaneFormat plane_of(const Layout& layout) {
   return plane;
 }
 
+/// Without weights: they are in digits alone.
+Mask mask_of(int width, int height, int anchor) {
+  Mask mask;
+  mask.width = width;
+  mask.height = height;
+  mask.anchor_x = anchor;
+  return mask;
+}
+
+DigitWeights random_weights(const Mask& mask, int digits, std::mt19937& random) {
+  DigitWeights weights;
+  weights.digits = digits;
+  const int most = digits == 1 ? 127 : digits == 2 ? 32639 : 8355711;
+  for (int i = 0; i < mask.width * mask.height; ++i)
+    weights.values.push_back(std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+  return weights;
+}
+
 /// Element (m, k) of operand A of mma.m16n8k32, from the registers of its 32 lanes.
 int element_a(const std::uint32_t* fragment, int m, int k) {
   const int lane = 4 * (m % 8) + k / 4 % 4;
@@ -52,16 +70,8 @@ TEST_P(TensorFragments, MultiplyToTheConvolution) {
   for (const int width : {1, 2, 5, 8, 31})
     for (const int anchor : {0, width / 2, width - 1})
       for (const int digits : {1, 2, 3}) {
-        Mask mask;
-        mask.width = width;
-        mask.height = 2;
-        mask.anchor_x = anchor;
-        DigitWeights weights;
-        weights.digits = digits;
-        const int most = digits == 1 ? 127 : digits == 2 ? 32639 : 8355711;
-        for (int i = 0; i < width * mask.height; ++i)
-          weights.values.push_back(
-              std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+        const Mask mask = mask_of(width, 2, anchor);
+        const DigitWeights weights = random_weights(mask, digits, random);
 
         const TensorWindow window = tensor_window(plane, phases, mask);
         const std::vector<std::uint32_t> words = tensor_fragments(plane, phases, mask, weights);
@@ -109,19 +119,11 @@ TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
     for (const int anchor : {0, width / 2, width - 1})
       for (const int height : {1, 3, 5, 6, 9})
         for (const int digits : {1, 2}) {
-          Mask mask;
-          mask.width = width;
-          mask.height = height;
-          mask.anchor_x = anchor;
+          const Mask mask = mask_of(width, height, anchor);
           const PairWindow window = pair_window(plane, phases, mask);
           if (window.steps == 0) continue;
           ++served;
-          DigitWeights weights;
-          weights.digits = digits;
-          const int most = digits == 1 ? 127 : 32639;
-          for (int i = 0; i < width * height; ++i)
-            weights.values.push_back(
-                std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const DigitWeights weights = random_weights(mask, digits, random);
           const std::vector<std::uint32_t> words = pair_fragments(plane, phases, mask, weights);
           ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * window.steps));
           // A byte far from the row's ends, on a boundary that every period of it knows.
@@ -164,16 +166,8 @@ TEST(TensorFragmentsOfTiles, MultiplyToTheConvolution) {
     for (const int anchor : {0, 1, width / 2, width - 1})
       for (const int digits : {1, 2}) {
         if (anchor >= width) continue;
-        Mask mask;
-        mask.width = width;
-        mask.height = 5;
-        mask.anchor_x = anchor;
-        DigitWeights weights;
-        weights.digits = digits;
-        const int most = digits == 1 ? 127 : 32639;
-        for (int i = 0; i < width * mask.height; ++i)
-          weights.values.push_back(
-              std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+        const Mask mask = mask_of(width, 5, anchor);
+        const DigitWeights weights = random_weights(mask, digits, random);
         const TileWindow window = tile_window(mask);
         const std::vector<std::uint32_t> words = tile_fragments(mask, weights);
         ASSERT_EQ(words.size(),
@@ -217,16 +211,8 @@ TEST(TensorFragmentsOfGroups, MultiplyToTheConvolution) {
     for (const int anchor : {0, width / 2, width - 1})
       for (const int height : {1, 4, 5})
         for (const int digits : {1, 2}) {
-          Mask mask;
-          mask.width = width;
-          mask.height = height;
-          mask.anchor_x = anchor;
-          DigitWeights weights;
-          weights.digits = digits;
-          const int most = digits == 1 ? 127 : 32639;
-          for (int i = 0; i < width * height; ++i)
-            weights.values.push_back(
-                std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const Mask mask = mask_of(width, height, anchor);
+          const DigitWeights weights = random_weights(mask, digits, random);
           const GroupWindow window = group_window(mask);
           const std::vector<std::uint32_t> words = group_fragments(mask, weights);
           const int pairs = (window.units + 1) / 2, mask_rows = group_mask_rows(height);
@@ -288,16 +274,8 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
     for (const int anchor : {width / 2, std::max(0, width - 5), std::min(4, width - 1)})
       for (const int height : {1, 4, 7, 9, 10, 13})
         for (const int digits : {1, 2}) {
-          Mask mask;
-          mask.width = width;
-          mask.height = height;
-          mask.anchor_x = anchor;
-          DigitWeights weights;
-          weights.digits = digits;
-          const int most = digits == 1 ? 127 : 32639;
-          for (int i = 0; i < width * height; ++i)
-            weights.values.push_back(
-                std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+          const Mask mask = mask_of(width, height, anchor);
+          const DigitWeights weights = random_weights(mask, digits, random);
           const QuadWindow window = quad_window(mask);
           if (window.groups == 0) continue;
           const int pairs = window.groups - 1;
@@ -383,16 +361,8 @@ TEST(OctetFragments, MultiplyToTheConvolution) {
       for (int anchor = std::max(0, width - 5); anchor <= std::min(4, width - 1); ++anchor)
         for (const int height : {1, 3, 4, 7, 8, 9})
           for (const int digits : {1, 3}) {
-            Mask mask;
-            mask.width = width;
-            mask.height = height;
-            mask.anchor_x = anchor;
-            DigitWeights weights;
-            weights.digits = digits;
-            const int most = digits == 1 ? 127 : 8355711;
-            for (int i = 0; i < width * height; ++i)
-              weights.values.push_back(
-                  std::uniform_int_distribution<std::int32_t>(-most, most)(random));
+            const Mask mask = mask_of(width, height, anchor);
+            const DigitWeights weights = random_weights(mask, digits, random);
             const OctetWindow window = octet_window(plane, mask, sparse);
             ASSERT_GT(window.seen, 0);
             ASSERT_EQ(window.sparse, sparse && width <= 8);
