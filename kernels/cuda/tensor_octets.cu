@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/tensor_march.cuh"
 #include "kernels/cuda/tensor_octet_rows.cuh"
+#include "kernels/cuda/tensor_octet_store.cuh"
 #include "kernels/cuda/tensor_octet_sums.cuh"
 #include "kernels/cuda/tensor_weights.cuh"
 
