@@ -27,6 +27,7 @@
 #include "kernels/core/plan.h"
 #include "kernels/core/separable_digits.h"
 #include "kernels/core/status.h"
+#include "kernels/core/stop_signal.h"
 #include "kernels/core/view.h"
 
 namespace convolve {
@@ -35,6 +36,8 @@ struct DeviceOptions {
   int cuda_device_id = -1;  ///< -1 = any.
   int threads = 0;          ///< CPU: share of the process-wide pool, 0 = all cores.
   LogCallback log;          ///< Called from any thread; may be empty.
+  /// While it is raised, frames and finish() return kStopped within some 100 ms. May be null.
+  std::shared_ptr<const StopSignal> stop;
 };
 
 /// Opens a backend's device. Errors: kNoDevice (no driver, no such device, no code for it),

@@ -26,6 +26,7 @@ ErrorKind kind_of(Code code) {
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT};
     case Code::kDeviceError:
     case Code::kDeviceLost:
+    case Code::kStopped:
       return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED};
   }
   return {GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED};

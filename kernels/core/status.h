@@ -18,6 +18,7 @@ enum class Code {
   kOutOfMemory,      ///< Host or device memory ran out; the device stays usable.
   kDeviceError,      ///< One CUDA call failed; later calls may work.
   kDeviceLost,       ///< A sticky CUDA fault: no CUDA call of this process can succeed any more.
+  kStopped,          ///< The caller's StopSignal was raised: the destination holds nothing of use.
 };
 
 /// The outcome of a call: `ok()`, or a code with a one-line message fit for a user.
@@ -54,6 +55,9 @@ class [[nodiscard]] Result {
 
 inline Status invalid_argument(std::string message) {
   return Status(Code::kInvalidArgument, std::move(message));
+}
+inline Status stopped() {
+  return Status(Code::kStopped, "stopped before the frame was complete");
 }
 inline Status unsupported(std::string message) {
   return Status(Code::kUnsupported, std::move(message));

@@ -158,6 +158,8 @@ HWY_INLINE void finish_weighted(const WeightedArea& w, int y, const Real* s_line
     hn::StoreU(code, d, codes);
     const int count = std::min(lanes, w.area.width - i);
     if (!hn::AllTrue(d, decided)) {
+      // The exact sums of one output of a large mask take milliseconds.
+      if (w.task.colour.stopped()) return;
       double sure[hn::MaxLanes(d)];
       hn::StoreU(hn::IfThenElseZero(decided, hn::Set(d, 1.0)), d, sure);
       for (int l = 0; l < count; ++l)
@@ -194,8 +196,9 @@ struct FilterWeighted {
     for (int y = 0, rows = 0; y < w.area.height; y += rows) {
       rows = w.area.height - y >= kBlockRows ? kBlockRows : 1;
       const int needed = w.mask.exact.height + rows - 1;
-      for (; made < y + needed; ++made)
+      for (; made < y + needed && !w.task.colour.stopped(); ++made)
         make_line<Real, Stored>(w, made, made % ring);
+      if (w.task.colour.stopped()) return;
       bool opaque = w.task.epilogue.edge;
       for (int i = 0; i < needed; ++i) {
         const int place = (y + i) % ring;

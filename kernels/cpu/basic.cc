@@ -52,9 +52,11 @@ int output(const ComponentTask& task, const MaskTaps& taps, int x, int y) {
 template <class Sum, class Stored>
 void filter_area(const ComponentTask& task, const MaskTaps& taps, const Area& area) {
   for (int y = area.y; y < area.y + area.height; ++y)
-    for (int x = area.x; x < area.x + area.width; ++x)
+    for (int x = area.x; x < area.x + area.width; ++x) {
+      if (task.stopped()) return;
       write_sample(task.dst_row(y) + static_cast<std::ptrdiff_t>(x) * task.step,
                    encode_sample<Stored>(output<Sum, Stored>(task, taps, x, y), task.layout));
+    }
 }
 
 template <class Sum>

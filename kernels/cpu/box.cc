@@ -83,10 +83,12 @@ HWY_INLINE void filter(const ComponentTask& task, const BoxMask& mask, const Are
 
   std::fill_n(sums, columns, 0);
   for (int i = 0; i < mask.height - 1; ++i) {
+    if (task.stopped()) return;
     load(top + i);
     accumulate_line<true>(line, columns, sums);
   }
   for (int i = 0; i < area.height; ++i) {
+    if (task.stopped()) return;
     load(top + i + mask.height - 1);
     accumulate_line<true>(line, columns, sums);
     make_prefixes(sums, columns, prefixes);

@@ -27,7 +27,7 @@ struct CoarsenedArea {
     const auto lines = reinterpret_cast<const Real**>(workspace.table);
     Stored* samples = workspace.samples.at<Stored>(0);
     int loaded = 0;
-    for (int y = 0, rows = 0; y < area.height; y += rows) {
+    for (int y = 0, rows = 0; y < area.height && !task.stopped(); y += rows) {
       rows = area.height - y >= kBlockRows ? kBlockRows : 1;
       const int needed = taps.height() + rows - 1;
       for (; loaded < y + needed; ++loaded)

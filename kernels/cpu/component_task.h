@@ -9,6 +9,7 @@
 #include "kernels/core/border.h"
 #include "kernels/core/epilogue.h"
 #include "kernels/core/sample.h"
+#include "kernels/core/stop_signal.h"
 
 namespace convolve {
 
@@ -28,6 +29,11 @@ struct ComponentTask {
   int black = 0;
   Border border = Border::kReplicate;
   Epilogue epilogue;
+  const StopSignal* stop = nullptr;  ///< May be null.
+
+  /// True if the frame is no longer wanted. Kernels look after every few rows, and leave the rest
+  /// of their area as it is.
+  bool stopped() const { return stop != nullptr && stop->raised(); }
 
   const std::uint8_t* src_row(int y) const { return src + y * src_pitch; }
   std::uint8_t* dst_row(int y) const { return dst + y * dst_pitch; }

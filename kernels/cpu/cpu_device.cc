@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/cpu_job.h"
@@ -13,7 +14,7 @@ namespace {
 
 class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDevice> {
  public:
-  explicit CpuDevice(int threads) {
+  CpuDevice(int threads, std::shared_ptr<const StopSignal> stop) : stop_(std::move(stop)) {
     const int cores = usable_cores();
     capabilities_.backend = BackendKind::kCpu;
     capabilities_.name = vector_instruction_set();
@@ -24,7 +25,7 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
 
   Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
                                        const Plan& plan) override {
-    return CpuJob::make(format, mask, plan, shared_from_this(), &kernel_ns_);
+    return CpuJob::make(format, mask, plan, shared_from_this(), stop_.get(), &kernel_ns_);
   }
 
   /// Jobs run synchronously.
@@ -33,14 +34,16 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
   std::uint64_t last_kernel_ns() const override { return kernel_ns_; }
 
  private:
+  std::shared_ptr<const StopSignal> stop_;
   DeviceCapabilities capabilities_;
   std::atomic<std::uint64_t> kernel_ns_{0};  ///< Statistics may be read while a frame runs.
 };
 
 }  // namespace
 
-Result<std::shared_ptr<Device>> open_cpu_device(int threads, LogCallback log) {
-  auto device = std::make_shared<CpuDevice>(threads);
+Result<std::shared_ptr<Device>> open_cpu_device(int threads, LogCallback log,
+                                                std::shared_ptr<const StopSignal> stop) {
+  auto device = std::make_shared<CpuDevice>(threads, std::move(stop));
   if (log)
     log(LogLevel::kInfo, "cpu: " + device->capabilities().name + ", " +
                              std::to_string(device->capabilities().threads) + " threads");

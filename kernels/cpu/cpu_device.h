@@ -5,10 +5,12 @@
 #include <memory>
 
 #include "kernels/core/backend.h"
+#include "kernels/core/stop_signal.h"
 
 namespace convolve {
 
-/// A share of `threads` (0 = all) of the process-wide pool.
-Result<std::shared_ptr<Device>> open_cpu_device(int threads, LogCallback log);
+/// A share of `threads` (0 = all) of the process-wide pool. `stop` may be null.
+Result<std::shared_ptr<Device>> open_cpu_device(int threads, LogCallback log,
+                                                std::shared_ptr<const StopSignal> stop);
 
 }  // namespace convolve

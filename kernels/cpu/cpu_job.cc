@@ -112,6 +112,7 @@ bool readable(const Plan& plan, const FrameFormat& format, const Mask& mask) {
 
 Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask& mask,
                                           const Plan& plan, std::shared_ptr<const Device> device,
+                                          const StopSignal* stop,
                                           std::atomic<std::uint64_t>* kernel_ns) {
   const bool box = plan.kernel == KernelKind::kBox;
   if (plan.backend != BackendKind::kCpu || !kernel_info(plan.kernel).on_cpu ||
@@ -123,6 +124,7 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
   std::unique_ptr<CpuJob> job(new CpuJob());
   job->workers_ = device->capabilities().threads;
   job->device_ = std::move(device);
+  job->stop_ = stop;
   job->kernel_ns_ = kernel_ns;
   job->plan_ = plan;
   job->mask_ = mask;
@@ -266,6 +268,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     ComponentTask task =
         make_task(layout, component, src.data[in], src.pitch[in], dst.data[in], dst.pitch[in]);
     task.border = arguments.border;
+    task.stop = stop_;
     return task;
   };
 
@@ -323,7 +326,7 @@ Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArgument
   const auto elapsed = std::chrono::steady_clock::now() - start;
   *kernel_ns_ = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-  return {};
+  return stopped() ? convolve::stopped() : Status();
 }
 
 void CpuJob::run_pieces(int begin, int end, Stage stage) {
@@ -339,6 +342,7 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
 }
 
 void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
+  if (stopped()) return;
   const ComponentTask& task = piece.task.colour;
   Area area;
   area.y = index / piece.strips * piece.band_rows;

@@ -21,15 +21,16 @@ namespace convolve {
 class CpuJob final : public Job {
  public:
   /// `device` outlives the job by being held here; each run leaves its time in `kernel_ns`, which
-  /// belongs to it. Errors: kUnsupported for a plan of another backend, or a mask that the kernel
-  /// cannot read; kOutOfMemory.
+  /// belongs to it, as `stop` does, which may be null. Errors: kUnsupported for a plan of another
+  /// backend, or a mask that the kernel cannot read; kOutOfMemory.
   static Result<std::unique_ptr<Job>> make(const FrameFormat& format, const Mask& mask,
                                            const Plan& plan, std::shared_ptr<const Device> device,
+                                           const StopSignal* stop,
                                            std::atomic<std::uint64_t>* kernel_ns);
 
   MaskStorage storage() const override { return MaskStorage::kHostMemory; }
 
-  /// Synchronous: the destination is complete on return.
+  /// Synchronous: the destination is complete on return. kStopped if the stop signal was raised.
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override;
 
  private:
@@ -66,7 +67,10 @@ class CpuJob final : public Job {
   void run_pieces(int begin, int end, Stage stage);
   void run_area(const Piece& piece, int index, Stage stage, int worker);
 
+  bool stopped() const { return stop_ != nullptr && stop_->raised(); }
+
   std::shared_ptr<const Device> device_;
+  const StopSignal* stop_ = nullptr;
   std::atomic<std::uint64_t>* kernel_ns_ = nullptr;
   Plan plan_;
   Mask mask_;

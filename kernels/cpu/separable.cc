@@ -52,9 +52,10 @@ struct FusedPasses {
     for (int y = 0, rows = 0; y < area.height; y += rows) {
       rows = area.height - y >= kBlockRows ? kBlockRows : 1;
       const int needed = column.height() + rows - 1;
-      for (; loaded < y + needed; ++loaded)
+      for (; loaded < y + needed && !task.stopped(); ++loaded)
         sum_row<Real, Stored>(task, row, area, area.y + loaded - column.anchor_y(), workspace,
                               sums.at<Real>(loaded % ring));
+      if (task.stopped()) return;
       for (int i = 0; i < needed; ++i)
         workspace.table[i] = sums.at<Real>((y + i) % ring);
       finish_block<Real, Stored>(task, column, area, area.y + y, rows, workspace);
@@ -66,7 +67,7 @@ template <class Real, class Stored>
 struct RowPass {
   static void run(const ComponentTask& task, const MaskTaps& row, const Area& area,
                   const Workspace& workspace, const Lines& plane) {
-    for (int y = area.y; y < area.y + area.height; ++y)
+    for (int y = area.y; y < area.y + area.height && !task.stopped(); ++y)
       sum_row<Real, Stored>(task, row, area, y, workspace, plane.at<Real>(y) + area.x);
   }
 };
@@ -75,7 +76,7 @@ template <class Real, class Stored>
 struct ColumnPass {
   static void run(const ComponentTask& task, const MaskTaps& column, const Area& area,
                   const Workspace& workspace, const Lines& plane) {
-    for (int y = area.y, rows = 0; y < area.y + area.height; y += rows) {
+    for (int y = area.y, rows = 0; y < area.y + area.height && !task.stopped(); y += rows) {
       rows = area.y + area.height - y >= kBlockRows ? kBlockRows : 1;
       for (int i = 0; i < column.height() + rows - 1; ++i) {
         const int line = border_index(task.border, y + i - column.anchor_y(), task.height);

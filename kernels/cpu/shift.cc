@@ -24,7 +24,7 @@ HWY_INLINE void filter(const ComponentTask& task, const Shift& shift, const Area
                        const Workspace& workspace) {
   float* line = workspace.source.at<float>(0);
   Stored* samples = workspace.samples.at<Stored>(0);
-  for (int y = area.y; y < area.y + area.height; ++y) {
+  for (int y = area.y; y < area.y + area.height && !task.stopped(); ++y) {
     load_line(task, y + shift.y, area.x + shift.x, area.width, line, samples);
     finish_line(task, y, area.x, area.width, line, samples);
   }
