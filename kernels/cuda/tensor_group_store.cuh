@@ -77,7 +77,7 @@ struct OutputRows {
   int rows;           ///< Of them in the picture,
   int room;           ///< and bytes of each: 4 kPixelBytes or fewer.
   bool in_words;      ///< They lie on 16 bytes.
-  bool whole;         ///< All lanes of the warp have all of theirs, which do.
+  bool whole;         ///< All lanes of the warpgroup have all of theirs, which do.
 
   __device__ __forceinline__ OutputRows(const TensorPlane& plane, TileOrigin origin, int column,
                                         int row) {
@@ -87,7 +87,9 @@ struct OutputRows {
     room = plane.row_bytes - at;
     rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
     in_words = plane.sixteen;
-    whole = in_words && rows >= kGroups &&
+    // By the tile's last row, not the lane's: the warps of a group must all take the same branch,
+    // since they meet at a barrier in one of the two.
+    whole = in_words && origin.y + kGroupTileRows <= plane.rows &&
             origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
   }
 
