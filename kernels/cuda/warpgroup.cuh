@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/poll.cuh"
+
 namespace convolve {
 namespace {
 
@@ -120,20 +122,25 @@ class Barrier {
 
   /// Waits until the phase of this parity is complete: 0 for the first.
   __device__ __forceinline__ void wait(unsigned parity) {
-    unsigned complete = 0;
-    while (complete == 0)
-      asm volatile(
-          "{\n\t"
-          ".reg .pred complete;\n\t"
-          "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n\t"
-          "selp.u32 %0, 1, 0, complete;\n\t"
-          "}"
-          : "=r"(complete)
-          : "r"(address()), "r"(parity)
-          : "memory");
+    poll([&] { return is_complete(parity); });
   }
 
  private:
+  /// The hardware suspends the thread for a while before it says that the phase is not complete.
+  __device__ __forceinline__ bool is_complete(unsigned parity) {
+    unsigned complete = 0;
+    asm volatile(
+        "{\n\t"
+        ".reg .pred complete;\n\t"
+        "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, complete;\n\t"
+        "}"
+        : "=r"(complete)
+        : "r"(address()), "r"(parity)
+        : "memory");
+    return complete != 0;
+  }
+
   __device__ __forceinline__ unsigned address() const {
     return static_cast<unsigned>(__cvta_generic_to_shared(this));
   }
