@@ -36,6 +36,21 @@ bool same_steps(const PlaneFormat& a, const PlaneFormat& b) {
   return true;
 }
 
+template <class Real>
+bool same_numbers(const EpilogueOf<Real>& a, const EpilogueOf<Real>& b) {
+  return a.divide == b.divide && a.scale == b.scale && a.base == b.base &&
+         a.numerator == b.numerator && a.offset == b.offset && a.divisor == b.divisor &&
+         a.reciprocal == b.reciprocal;
+}
+
+/// True if sums become codes in the same way in both phases, whichever Codes there are.
+bool same_way(const TensorPhase& a, const TensorPhase& b) {
+  return a.start == b.start && a.base == b.base && a.general.in_float == b.general.in_float &&
+         a.general.max_code == b.general.max_code &&
+         same_numbers(a.general.narrow, b.general.narrow) &&
+         same_numbers(a.general.wide, b.general.wide);
+}
+
 /// True if values that general.wide makes of all sums of `weights` fit 32 bits, and it divides
 /// nothing.
 bool doubles_serve(const TensorPhase& phase, const DigitWeights& weights) {
@@ -161,8 +176,8 @@ void TensorPass::append_fragments(Operands operands) {
     if (!has_filtered(plane)) continue;
     int twin = 0;
     // By the mask alone, or by how samples lie, too.
-    const bool one_for_all =
-        operands == kTiles || operands == kGroups || operands == kOctets || arguments_.quads;
+    const bool one_for_all = operands == kTiles || operands == kGroups || operands == kOctets ||
+                             (operands == kPairs && arguments_.quads);
     while (twin < p && !(has_filtered(format_.planes[twin]) &&
                          (one_for_all || same_steps(format_.planes[twin], plane))))
       ++twin;
@@ -200,9 +215,13 @@ void TensorPass::update_epilogues(double scale, double bias) {
 WideCodes TensorPass::choose_wide_codes() const {
   if (split_) return WideCodes::kSplit;
   if (arguments_.codes == Codes::kFloat) return WideCodes::kFloat;
-  for (int p = 0; p < format_.plane_count; ++p)
-    if (has_filtered(format_.planes[p]) && !doubles_serve(arguments_.plane[p].phase[0], weights_))
-      return WideCodes::kGeneral;
+  for (int p = 0; p < format_.plane_count; ++p) {
+    if (!has_filtered(format_.planes[p])) continue;
+    const TensorPlane& plane = arguments_.plane[p];
+    for (int i = 0; i < plane.period; ++i)
+      if (plane.phase[i].filtered && !doubles_serve(plane.phase[i], weights_))
+        return WideCodes::kGeneral;
+  }
   return WideCodes::kDouble;
 }
 
@@ -226,17 +245,17 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
       phase.base = floats ? epilogue.folded_base : epilogue.base;
       phase.start = floats ? epilogue.second_start : 0;
       to.scale = epilogue.scale;
-      continue;
+    } else {
+      const DigitEpilogue epilogue =
+          make_digit_epilogue(component, mask_, weights_, scale, bias, rational_, most);
+      most = std::min(most, epilogue.codes);
+      phase.start = epilogue.start;
+      phase.base = epilogue.base;
+      phase.general = epilogue.general;
+      to.scale = epilogue.scale;  // The same for all components.
     }
-    const DigitEpilogue epilogue =
-        make_digit_epilogue(component, mask_, weights_, scale, bias, rational_, most);
-    most = std::min(most, epilogue.codes);
-    phase.start = epilogue.start;
-    phase.base = epilogue.base;
-    phase.general = epilogue.general;
-    to.scale = epilogue.scale;  // The same for all components.
     if (shown == nullptr) shown = &phase;
-    to.uniform = to.uniform && phase.start == shown->start && phase.base == shown->base;
+    to.uniform = to.uniform && same_way(phase, *shown);
   }
   // Bytes that are copied may get any code first.
   if (to.uniform && shown != nullptr) {
