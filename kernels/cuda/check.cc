@@ -113,6 +113,13 @@ Status cuda_unusable() {
                 "CUDA is lost to this process: an earlier GPU fault, maybe of another component");
 }
 
+Status lose_cuda() {
+  ProcessState in_use = ProcessState::kInUse;
+  process_state.compare_exchange_strong(in_use, ProcessState::kLost);
+  return Status(Code::kDeviceLost,
+                "the GPU has not finished anything for 5 seconds: CUDA is lost to this process");
+}
+
 Status cuda_status(cudaError_t error, const char* call) {
   if (error == cudaSuccess) return {};
   // The call without its arguments, which would mean nothing to a user.

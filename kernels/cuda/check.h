@@ -2,9 +2,10 @@
 // The one way in which this backend calls CUDA: CONVOLVE_CUDA(call).
 //
 // A sticky error (an illegal address and its kin) makes every later CUDA call of the process fail,
-// in every context, also in ones made anew; and a child forked after CUDA began can never use it.
-// Both are latched here for the whole process. From then on no CUDA call is made at all, not even
-// to free memory: the driver takes everything back when the process ends.
+// in every context, also in ones made anew; after a kernel that never ends many calls never return;
+// and a child forked after CUDA began can never use it. All three are latched here for the whole
+// process. From then on no CUDA call is made at all, not even to free memory: the driver takes
+// everything back when the process ends.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,6 +24,10 @@ bool cuda_usable();
 
 /// Why cuda_usable() is false: kDeviceLost.
 Status cuda_unusable();
+
+/// Latches that a device does not answer any more, as a sticky error would, and says so:
+/// kDeviceLost.
+Status lose_cuda();
 
 /// The Status for what `call` returned. Latches sticky errors (kDeviceLost); clears the others from
 /// the thread's last error, where they would be taken for somebody else's. Errors: kNoDevice if the

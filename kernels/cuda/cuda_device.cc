@@ -50,23 +50,25 @@ Result<Context> choose_context(const DriverFunctions& driver, int device) {
   return Context::primary(driver, device);
 }
 
+using Stop = std::shared_ptr<const StopSignal>;
+
 Result<std::shared_ptr<DeviceCore>> open_core(const DriverFunctions& driver, int device,
-                                              const LogCallback& log) {
+                                              const LogCallback& log, const Stop& stop) {
   Result<Context> context = choose_context(driver, device);
   if (!context.ok()) return context.status();
-  return DeviceCore::open(context.value(), log);
+  return DeviceCore::open(context.value(), log, stop);
 }
 
 /// The caller's device if it has a context, then all in order; the first failure tells why none of
 /// them works.
 Result<std::shared_ptr<DeviceCore>> open_any(const DriverFunctions& driver, int count,
-                                             const LogCallback& log) {
+                                             const LogCallback& log, const Stop& stop) {
   Result<std::optional<Context>> current = Context::current(driver);
   if (!current.ok()) return current.status();
-  if (current.value().has_value()) return DeviceCore::open(*current.value(), log);
+  if (current.value().has_value()) return DeviceCore::open(*current.value(), log, stop);
   Status first;
   for (int device = 0; device < count && cuda_usable(); ++device) {
-    Result<std::shared_ptr<DeviceCore>> core = open_core(driver, device, log);
+    Result<std::shared_ptr<DeviceCore>> core = open_core(driver, device, log, stop);
     if (core.ok()) return core;
     if (first.ok()) first = core.status();
   }
@@ -79,7 +81,7 @@ bool has_cuda_backend() {
   return true;
 }
 
-Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log) {
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log, Stop stop) {
   if (Status status = begin_cuda(); !status.ok()) return status;
   int count = 0;
   if (Status status = CONVOLVE_CUDA(cudaGetDeviceCount(&count)); !status.ok()) return status;
@@ -89,8 +91,8 @@ Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log)
   Result<DriverFunctions> driver = DriverFunctions::load();
   if (!driver.ok()) return driver.status();
   Result<std::shared_ptr<DeviceCore>> core = device_id == -1
-                                                 ? open_any(driver.value(), count, log)
-                                                 : open_core(driver.value(), device_id, log);
+                                                 ? open_any(driver.value(), count, log, stop)
+                                                 : open_core(driver.value(), device_id, log, stop);
   if (!core.ok()) return core.status();
   return std::shared_ptr<Device>(std::make_shared<CudaDevice>(std::move(core.value())));
 }

@@ -5,13 +5,16 @@
 #include <memory>
 
 #include "kernels/core/backend.h"
+#include "kernels/core/stop_signal.h"
 
 namespace convolve {
 
 /// False in builds without CUDA.
 bool has_cuda_backend();
 
-/// Opens device `device_id`, or any usable one if -1. First CUDA call of the process.
-Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log);
+/// Opens device `device_id`, or any usable one if -1. First CUDA call of the process. `stop` may be
+/// null.
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log,
+                                                 std::shared_ptr<const StopSignal> stop);
 
 }  // namespace convolve

@@ -19,21 +19,16 @@
 #include "kernels/cuda/coarse_tables.h"
 #include "kernels/cuda/fault.h"
 #include "kernels/cuda/mask_bank.h"
+#include "kernels/cuda/piecewise.h"
 #include "kernels/cuda/planes.h"
 #include "kernels/cuda/separable_fragments.h"
 #include "kernels/cuda/tensor_pass.h"
+#include "kernels/cuda/transfer.h"
 #include "kernels/cuda/variant.h"
 #include "kernels/cuda/weighted_pass.h"
 
 namespace convolve {
 namespace {
-
-/// Rows of device planes start on this many bytes, as those of cudaMallocPitch do.
-constexpr std::size_t kPitchAlignment = 512;
-
-std::size_t aligned_pitch(std::size_t row_bytes) {
-  return (row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
-}
 
 class CudaJob final : public Job {
  public:
@@ -51,8 +46,6 @@ class CudaJob final : public Job {
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override;
 
  private:
-  using Planes = std::array<PlaneMemory, kMaxPlanes>;
-
   bool weighting() const { return plan_.weighted.has_value(); }
   /// Kernel separable on tensor cores.
   bool in_digits() const { return plan_.kernel == KernelKind::kSeparable && plan_.digits > 0; }
@@ -62,6 +55,7 @@ class CudaJob final : public Job {
   Status place_mask();
   Status prepare_weighting();
   Status prepare_tensor();
+  Status prepare_pieces();
   void prepare_digits();
   Status prepare_coarse();
   Status upload_mask();
@@ -74,13 +68,13 @@ class CudaJob final : public Job {
   void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                    int index) const;
-  Status bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out);
-  void note_writes(const FrameFormat& format, const Planes& out);
-  Status launch(const FrameFormat& format, const Planes& in, const Planes& out,
+  void note_writes(const FrameFormat& format, const FramePlanes& out);
+  Status launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                 const RunArguments& arguments);
-  Status launch_groups(const FrameFormat& format, const Planes& in, const Planes& out,
+  Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
+                      const RunArguments& arguments);
+  Status launch_groups(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                        Border border);
-  Status return_planes(const FrameView& src, const FrameView& dst, const Planes& out);
 
   std::shared_ptr<DeviceCore> core_;
   const FrameFormat format_;
@@ -88,8 +82,8 @@ class CudaJob final : public Job {
   const Plan plan_;
   const Variant& variant_;
 
-  std::vector<std::byte> weights_;  ///< Source of the upload: stays until that is done.
-  Event uploaded_;
+  DevicePlanes on_device_{};
+  std::vector<std::byte> weights_;  ///< Empty once they are on the device.
   MaskSlot slot_;
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
@@ -97,6 +91,7 @@ class CudaJob final : public Job {
   std::optional<WeightedPass> weighted_;
   std::optional<Shift> shift_;        ///< If the plan is kernel shift.
   std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
+  std::optional<Piecewise> pieces_;   ///< If a frame takes too long for one launch.
   LaunchArguments arguments_;         ///< What all launches share.
 
   Epilogue epilogues_[kMaxPlanes][kMaxComponents];
@@ -110,13 +105,12 @@ class CudaJob final : public Job {
 CudaJob::~CudaJob() {
   // Given back in stream order, while the context is current: frames in flight keep what they use.
   const CurrentContext current(core_->context());
-  if (uploaded_.get() != nullptr) (void)CONVOLVE_CUDA(cudaEventSynchronize(uploaded_.get()));
-  uploaded_ = Event();
   slot_ = MaskSlot();
   global_weights_ = DeviceMemory();
   intermediate_ = DeviceMemory();
   weighted_.reset();
   tensor_.reset();
+  pieces_.reset();
 }
 
 /// Kernels also read alpha that they leave alone.
@@ -127,7 +121,8 @@ bool CudaJob::needs_device(int plane) const {
 Status CudaJob::prepare() {
   if (plan_.kernel == KernelKind::kTensor) {
     Status status = prepare_tensor();
-    return status.ok() ? reserve_planes() : status;
+    if (status.ok()) status = reserve_planes();
+    return status.ok() ? prepare_pieces() : status;
   }
   arguments_.accumulator = plan_.accumulator;
   arguments_.tile_width = plan_.tile_width;
@@ -144,6 +139,7 @@ Status CudaJob::prepare() {
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
   if (status.ok()) status = reserve_steps();
+  if (status.ok()) status = prepare_pieces();
   return status.ok() ? load_kernels() : status;
 }
 
@@ -237,43 +233,54 @@ Status CudaJob::place_shift() {
 
 Status CudaJob::prepare_weighting() {
   if (!weighting()) return {};
-  Result<WeightedPass> pass = WeightedPass::make(format_, mask_, *plan_.weighted, core_->stream());
+  Result<WeightedPass> pass = WeightedPass::make(format_, mask_, *plan_.weighted, *core_);
   if (!pass.ok()) return pass.status();
   weighted_ = std::move(pass.value());
   return {};
 }
 
 Status CudaJob::prepare_tensor() {
-  Result<TensorPass> pass =
-      TensorPass::make(format_, mask_, plan_, core_->capabilities(), core_->stream());
+  Result<TensorPass> pass = TensorPass::make(format_, mask_, plan_, *core_);
   if (!pass.ok()) return pass.status();
   tensor_ = std::move(pass.value());
   arguments_.storage = MaskStorage::kGlobalMemory;
   return {};
 }
 
+Status CudaJob::prepare_pieces() {
+  Result<std::optional<Piecewise>> pieces =
+      Piecewise::make(format_, mask_, plan_, on_device_, *core_);
+  if (!pieces.ok()) return pieces.status();
+  pieces_ = std::move(pieces.value());
+  return {};
+}
+
 Status CudaJob::upload_mask() {
-  Result<Event> uploaded = Event::make(cudaEventDisableTiming);
-  if (!uploaded.ok()) return uploaded.status();
-  uploaded_ = std::move(uploaded.value());
-  const cudaStream_t stream = core_->stream();
+  Staging& staging = core_->staging();
   Status status =
-      slot_
-          ? CONVOLVE_CUDA(variant_.upload(weights_.data(), weights_.size(), slot_.offset(), stream))
-          : CONVOLVE_CUDA(cudaMemcpyAsync(global_weights_.data(), weights_.data(), weights_.size(),
-                                          cudaMemcpyHostToDevice, stream));
-  return status.ok() ? CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), stream)) : status;
+      slot_ ? staging.upload(weights_.data(), weights_.size(),
+                             [this](const void* piece, std::size_t offset, std::size_t count) {
+                               return variant_.upload(piece, count,
+                                                      slot_.offset() + static_cast<int>(offset),
+                                                      core_->stream());
+                             })
+            : staging.upload(global_weights_.data(), weights_.data(), weights_.size());
+  weights_ = {};
+  return status;
 }
 
 Status CudaJob::reserve_planes() {
+  std::size_t total = 0;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
+    on_device_[static_cast<std::size_t>(p)] = needs_device(p);
     if (!needs_device(p)) continue;
     const std::size_t bytes = aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
                               static_cast<std::size_t>(plane.rows);
     if (Status status = core_->reserve_plane(p, bytes); !status.ok()) return status;
+    total += bytes;
   }
-  return {};
+  return core_->staging().reserve(total);
 }
 
 /// What box adds up for all bands before any of them begins; planes take turns.
@@ -391,56 +398,46 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
   const CurrentContext current(core_->context());
   if (!current.status().ok()) return current.status();
   if (!tensor_) update_epilogues(arguments.scale, arguments.bias);
-  Planes in, out;
-  Status status = bring_planes(src, dst, in, out);
+  FramePlanes in, out;
+  Status status = bring_planes(*core_, src, dst, on_device_, in, out);
   if (status.ok()) note_writes(src.format, out);
   if (status.ok()) status = launch(src.format, in, out, arguments);
-  return status.ok() ? return_planes(src, dst, out) : status;
-}
-
-/// Finds or makes the device planes that the kernels read and write.
-Status CudaJob::bring_planes(const FrameView& src, const FrameView& dst, Planes& in, Planes& out) {
-  for (int p = 0; p < src.format.plane_count; ++p) {
-    const PlaneFormat& plane = src.format.planes[p];
-    const std::size_t i = static_cast<std::size_t>(p);
-    if (!needs_device(p) || plane.rows == 0) continue;
-    const std::size_t pitch = aligned_pitch(static_cast<std::size_t>(plane.row_bytes));
-    in[i] = plane_of(src, p);
-    out[i] = plane_of(dst, p);
-    if (src.memory == Memory::kHost) {
-      in[i] = device_plane(core_->src_plane(p), pitch, plane.rows, in[i]);
-      Status status =
-          copy_plane(in[i], plane_of(src, p), plane.row_bytes, plane.rows, core_->stream());
-      if (!status.ok()) return status;
-    }
-    if (dst.memory == Memory::kHost)
-      out[i] = device_plane(core_->dst_plane(p), pitch, plane.rows, out[i]);
-    Status status = check_alignment(in[i], plane.sample_bytes);
-    if (status.ok()) status = check_alignment(out[i], plane.sample_bytes);
-    if (!status.ok()) return status;
-  }
-  return {};
+  if (status.ok()) status = return_planes(*core_, src, dst, out);
+  // The caller's memory is its own again.
+  if (!status.ok()) (void)core_->finish();
+  return status;
 }
 
 /// Before anything is launched: a launch that failed may have written, too.
-void CudaJob::note_writes(const FrameFormat& format, const Planes& out) {
+void CudaJob::note_writes(const FrameFormat& format, const FramePlanes& out) {
   for (int p = 0; p < format.plane_count; ++p)
     if (needs_device(p))
       core_->writes().add(rows_of(out[static_cast<std::size_t>(p)], format.planes[p]));
 }
 
-Status CudaJob::launch(const FrameFormat& format, const Planes& in, const Planes& out,
+Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                        const RunArguments& arguments) {
   if (Status status = core_->kernels_begin(); !status.ok()) return status;
-  Status status = tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
-                                            arguments.border, core_->stream())
-                          : launch_groups(format, in, out, arguments.border);
+  Status status = pieces_ ? pieces_->run(format, in, out, arguments.border,
+                                         [&](const FrameFormat& part, const FramePlanes& seen,
+                                             const FramePlanes& made) {
+                                           note_writes(part, made);
+                                           return launch_whole(part, seen, made, arguments);
+                                         })
+                          : launch_whole(format, in, out, arguments);
   if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
   return status.ok() ? core_->kernels_end() : status;
 }
 
-Status CudaJob::launch_groups(const FrameFormat& format, const Planes& in, const Planes& out,
-                              Border border) {
+Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,
+                             const FramePlanes& out, const RunArguments& arguments) {
+  return tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
+                                   arguments.border, core_->stream())
+                 : launch_groups(format, in, out, arguments.border);
+}
+
+Status CudaJob::launch_groups(const FrameFormat& format, const FramePlanes& in,
+                              const FramePlanes& out, Border border) {
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, weighting());
   for (int g = 0; g < count; ++g) {
@@ -463,24 +460,6 @@ Status CudaJob::launch_groups(const FrameFormat& format, const Planes& in, const
     if (!status.ok()) return status;
   }
   return {};
-}
-
-/// Copies the planes that no kernel has seen, then what the kernels made.
-Status CudaJob::return_planes(const FrameView& src, const FrameView& dst, const Planes& out) {
-  const auto each_plane = [&](bool filtered, const auto& source) -> Status {
-    for (int p = 0; p < src.format.plane_count; ++p) {
-      const PlaneFormat& plane = src.format.planes[p];
-      if (has_filtered(plane) != filtered) continue;
-      Status status =
-          copy_plane(plane_of(dst, p), source(p), plane.row_bytes, plane.rows, core_->stream());
-      if (!status.ok()) return status;
-    }
-    return {};
-  };
-  // Host to host first: that is work for the CPU while the kernels run.
-  Status status = each_plane(false, [&](int p) { return plane_of(src, p); });
-  if (!status.ok() || dst.memory != Memory::kHost) return status;
-  return each_plane(true, [&](int p) { return out[static_cast<std::size_t>(p)]; });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/mask_bank.h"
 #include "kernels/cuda/variant.h"
+#include "kernels/cuda/wait.h"
 
 namespace convolve {
 namespace {
@@ -54,11 +55,16 @@ Result<DeviceCapabilities> query_capabilities(const Context& context) {
 
 }  // namespace
 
-DeviceCore::DeviceCore(const Context& context, LogCallback log)
-    : context_(context), log_(std::move(log)) {}
+DeviceCore::DeviceCore(const Context& context, LogCallback log,
+                       std::shared_ptr<const StopSignal> stop)
+    : context_(context),
+      log_(std::move(log)),
+      stop_(std::move(stop)),
+      staging_(context.device, stop_.get()) {}
 
-Result<std::shared_ptr<DeviceCore>> DeviceCore::open(const Context& context, LogCallback log) {
-  std::shared_ptr<DeviceCore> core(new DeviceCore(context, std::move(log)));
+Result<std::shared_ptr<DeviceCore>> DeviceCore::open(const Context& context, LogCallback log,
+                                                     std::shared_ptr<const StopSignal> stop) {
+  std::shared_ptr<DeviceCore> core(new DeviceCore(context, std::move(log), std::move(stop)));
   const CurrentContext current(core->context_);
   Status status = current.status();
   if (status.ok()) status = core->initialise();
@@ -79,24 +85,33 @@ Status DeviceCore::initialise() {
   Result<Stream> stream = Stream::make();
   if (!stream.ok()) return stream.status();
   stream_ = std::move(stream.value());
+  staging_.use(stream_.get());
   for (Event* event : {&begin_, &end_}) {
     Result<Event> made = Event::make(cudaEventDefault);
     if (!made.ok()) return made.status();
     *event = std::move(made.value());
   }
+  Result<Event> done = Event::make(cudaEventDisableTiming);
+  if (!done.ok()) return done.status();
+  done_ = std::move(done.value());
   return {};
 }
 
 DeviceCore::~DeviceCore() {
-  // Handles go while their context is current. The wait is for copies that still touch the caller's
-  // memory, and lets the freed memory go back from the pool to the device.
+  // Handles go while their context is current. Device memory is freed in the order of the stream,
+  // and the wait lets it go back from the pool to the device. A device that hangs is left behind:
+  // the driver keeps a stream until its work is done, and staging keeps what still crosses.
+  constexpr std::chrono::milliseconds kPatience{100};
   const CurrentContext current(context_);
   src_ = {};
   dst_ = {};
-  if (stream_.get() != nullptr) (void)CONVOLVE_CUDA(cudaStreamSynchronize(stream_.get()));
+  if (done_.get() != nullptr && CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream_.get())).ok())
+    (void)passes_within(done_.get(), kPatience);
+  staging_.release();
   sweep_mask_slots(context_.id);
   begin_ = Event();
   end_ = Event();
+  done_ = Event();
   stream_ = Stream();
 }
 
@@ -132,8 +147,22 @@ Status DeviceCore::kernels_end() {
   return status;
 }
 
+Status DeviceCore::wait(const Event& event) const {
+  return wait_for(event.get(), context_.device, stop_.get());
+}
+
 Status DeviceCore::finish() {
-  Status status = CONVOLVE_CUDA(cudaStreamSynchronize(stream()));
+  Status status = staging_.finish();
+  if (status.ok() || status.code() == Code::kStopped) {
+    const Status recorded = CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream()));
+    const Status ended =
+        recorded.ok() && (status.ok() || owes_wait_)
+            ? wait_for(done_.get(), context_.device, owes_wait_ ? nullptr : stop_.get())
+            : recorded;
+    if (!ended.ok()) status = ended;
+  }
+  owes_wait_ = false;
+  staging_.forget_downloads();
   if (status.ok()) writes_.clear();
   if (!status.ok() || !timing_) return status;
   timing_ = false;

@@ -12,8 +12,10 @@
 
 #include "kernels/core/backend.h"
 #include "kernels/core/recent_writes.h"
+#include "kernels/core/stop_signal.h"
 #include "kernels/cuda/context.h"
 #include "kernels/cuda/handles.h"
+#include "kernels/cuda/staging.h"
 
 namespace convolve {
 
@@ -22,7 +24,9 @@ namespace convolve {
 class DeviceCore {
  public:
   /// Errors: kNoDevice if this build has no code for the device, kOutOfMemory, kDeviceLost.
-  static Result<std::shared_ptr<DeviceCore>> open(const Context& context, LogCallback log);
+  /// `stop` may be null.
+  static Result<std::shared_ptr<DeviceCore>> open(const Context& context, LogCallback log,
+                                                  std::shared_ptr<const StopSignal> stop);
   ~DeviceCore();
   DeviceCore(const DeviceCore&) = delete;
   DeviceCore& operator=(const DeviceCore&) = delete;
@@ -31,6 +35,13 @@ class DeviceCore {
   const DeviceCapabilities& capabilities() const { return capabilities_; }
   cudaStream_t stream() const { return stream_.get(); }
   void log(LogLevel level, const std::string& message) const;
+
+  /// The way of host memory to the device and back.
+  Staging& staging() { return staging_; }
+
+  /// Waits until `event` has passed: see wait_for(). kStopped if the stop signal is raised.
+  Status wait(const Event& event) const;
+  bool stopped() const { return stop_ != nullptr && stop_->raised(); }
 
   /// Makes the device copies of plane `plane` of a source and a destination frame at least `bytes`
   /// large each. They never shrink, so that a change of mask or size seldom allocates.
@@ -45,20 +56,28 @@ class DeviceCore {
   Status kernels_begin();
   Status kernels_end();
 
-  /// Waits for everything on the stream.
+  /// The frames that are enqueued from here on lie in device memory, which their owner may free
+  /// after finish(): it waits for the device even where the stop signal is raised.
+  void owe_wait() { owes_wait_ = true; }
+
+  /// Waits for everything on the stream, and brings what was downloaded to where it belongs. After
+  /// an error nothing is written to host memory any more.
   Status finish();
   std::uint64_t last_kernel_ns() const { return last_kernel_ns_; }
 
  private:
-  DeviceCore(const Context& context, LogCallback log);
+  DeviceCore(const Context& context, LogCallback log, std::shared_ptr<const StopSignal> stop);
   Status initialise();
   Status grow(DeviceMemory& memory, std::size_t bytes);
 
   Context context_;
   LogCallback log_;
+  std::shared_ptr<const StopSignal> stop_;
   DeviceCapabilities capabilities_;
   Stream stream_;
-  Event begin_, end_;
+  Staging staging_;
+  Event begin_, end_, done_;
+  bool owes_wait_ = false;
   bool timing_ = false;  ///< A frame's end was marked and not read yet.
   std::uint64_t last_kernel_ns_ = 0;
   RecentWrites writes_;

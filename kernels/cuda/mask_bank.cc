@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/mask_bank.h"
 
+#include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "kernels/cuda/check.h"
@@ -51,14 +54,15 @@ void sweep(Entries& entries) {
     entry = entry->retired && is_done(*entry) ? entries.erase(entry) : std::next(entry);
 }
 
-Status wait_for_retired(const Entries& entries) {
-  for (const MaskBankEntry& entry : entries) {
-    if (!entry.retired) continue;
-    Status status = CONVOLVE_CUDA(cudaEventSynchronize(entry.last_use.get()));
-    if (!status.ok()) return status;
-  }
-  return {};
+bool any_retired(const Entries& entries) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const MaskBankEntry& entry) { return entry.retired; });
 }
+
+/// How long a filter waits for frames in flight that still read slots given back, and how often it
+/// looks.
+constexpr std::chrono::seconds kLongestWait{1};
+constexpr std::chrono::microseconds kNap{50};
 
 }  // namespace
 
@@ -77,19 +81,19 @@ class MaskBank {
     Result<Event> event = Event::make(cudaEventDisableTiming);
     if (!event.ok()) return event.status();
 
-    const std::lock_guard<std::mutex> lock(mutex_);
-    Entries& entries = banks_[key];
-    sweep(entries);
     MaskBankEntry entry;
-    Entries::iterator place;
-    if (!find_gap(entries, size, place, entry.offset)) {
-      if (Status status = wait_for_retired(entries); !status.ok()) return status;
-      sweep(entries);
-      if (!find_gap(entries, size, place, entry.offset)) return MaskSlot();
-    }
     entry.bytes = size;
     entry.last_use = std::move(event.value());
-    return MaskSlot(&*entries.insert(place, std::move(entry)), stream);
+    const auto begin = std::chrono::steady_clock::now();
+    for (;;) {
+      bool more_to_come = false;
+      if (MaskBankEntry* taken = try_take(key, entry, &more_to_come))
+        return MaskSlot(taken, stream);
+      if (!cuda_usable()) return cuda_unusable();
+      if (!more_to_come || std::chrono::steady_clock::now() - begin > kLongestWait)
+        return MaskSlot();
+      std::this_thread::sleep_for(kNap);
+    }
   }
 
   void give_back(MaskBankEntry& entry, cudaStream_t stream) {
@@ -107,6 +111,19 @@ class MaskBank {
   }
 
  private:
+  /// Puts `entry` into the bank if there is room; `more_to_come`: there may be later. The lock is
+  /// never held while the GPU is waited for: all filters of the process want it.
+  MaskBankEntry* try_take(const std::pair<std::uint64_t, KernelKind>& key, MaskBankEntry& entry,
+                          bool* more_to_come) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Entries& entries = banks_[key];
+    sweep(entries);
+    Entries::iterator place;
+    *more_to_come = any_retired(entries);
+    if (!find_gap(entries, entry.bytes, place, entry.offset)) return nullptr;
+    return &*entries.insert(place, std::move(entry));
+  }
+
   std::mutex mutex_;
   std::map<std::pair<std::uint64_t, KernelKind>, Entries> banks_;
 };

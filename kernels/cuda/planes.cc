@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/planes.h"
 
-#include <cstring>
-
 #include "kernels/cuda/check.h"
 
 namespace convolve {
 namespace {
-
-cudaMemcpyKind copy_kind(Memory dst, Memory src) {
-  if (src == Memory::kHost) return cudaMemcpyHostToDevice;
-  return dst == Memory::kHost ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
-}
 
 /// The same rows in the other order.
 PlaneMemory upside_down(PlaneMemory plane, int rows) {
@@ -37,34 +30,35 @@ Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
   return {};
 }
 
-PlaneMemory device_plane(void* base, std::size_t pitch, int rows, const PlaneMemory& like) {
-  const PlaneMemory plane{static_cast<std::uint8_t*>(base), static_cast<std::ptrdiff_t>(pitch),
-                          Memory::kCuda};
-  return like.pitch < 0 && rows > 0 ? upside_down(plane, rows) : plane;
+std::size_t aligned_pitch(std::size_t row_bytes) {
+  return (row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
 }
 
-Status copy_plane(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cudaStream_t stream) {
+PlaneMemory device_plane(void* base, int row_bytes) {
+  return {static_cast<std::uint8_t*>(base),
+          static_cast<std::ptrdiff_t>(aligned_pitch(static_cast<std::size_t>(row_bytes))),
+          Memory::kCuda};
+}
+
+Status copy_on_device(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows,
+                      cudaStream_t stream) {
   if (row_bytes <= 0 || rows <= 0) return {};
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
   if (rows == 1) dst.pitch = src.pitch = row_bytes;  // One row's pitch means nothing.
-  if (dst.memory == Memory::kHost && src.memory == Memory::kHost) {
-    for (int y = 0; y < rows; ++y)
-      std::memcpy(dst.data + y * dst.pitch, src.data + y * src.pitch, bytes);
-    return {};
-  }
   if (src.pitch < 0) {
     src = upside_down(src, rows);
     dst = upside_down(dst, rows);
   }
-  const cudaMemcpyKind kind = copy_kind(dst.memory, src.memory);
   if (dst.pitch > 0)
     return CONVOLVE_CUDA(cudaMemcpy2DAsync(dst.data, static_cast<std::size_t>(dst.pitch), src.data,
                                            static_cast<std::size_t>(src.pitch), bytes,
-                                           static_cast<std::size_t>(rows), kind, stream));
+                                           static_cast<std::size_t>(rows), cudaMemcpyDeviceToDevice,
+                                           stream));
   // One plane is top-down and the other bottom-up: no 2D copy says that.
   for (int y = 0; y < rows; ++y) {
-    Status status = CONVOLVE_CUDA(
-        cudaMemcpyAsync(dst.data + y * dst.pitch, src.data + y * src.pitch, bytes, kind, stream));
+    Status status =
+        CONVOLVE_CUDA(cudaMemcpyAsync(dst.data + y * dst.pitch, src.data + y * src.pitch, bytes,
+                                      cudaMemcpyDeviceToDevice, stream));
     if (!status.ok()) return status;
   }
   return {};

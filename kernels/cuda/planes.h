@@ -27,12 +27,15 @@ RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format);
 /// CUDA with it.
 Status check_alignment(const PlaneMemory& plane, int sample_bytes);
 
-/// Device memory at `base` for `rows` rows, stored in the order of the rows of `like`, so that
-/// copying between the two is one 2D copy, bottom-up or not.
-PlaneMemory device_plane(void* base, std::size_t pitch, int rows, const PlaneMemory& like);
+/// Rows of device memory start on this many bytes, as those of cudaMallocPitch do.
+inline constexpr std::size_t kPitchAlignment = 512;
+std::size_t aligned_pitch(std::size_t row_bytes);
 
-/// Copies `rows` rows of `row_bytes`. Between host and host at once, otherwise in the order of
-/// `stream`, where memory that is not pinned may make the call wait.
-Status copy_plane(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cudaStream_t stream);
+/// Device memory at `base`, whose rows lie one behind the other.
+PlaneMemory device_plane(void* base, int row_bytes);
+
+/// Copies `rows` rows of `row_bytes` within the device, in the order of `stream`.
+Status copy_on_device(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows,
+                      cudaStream_t stream);
 
 }  // namespace convolve

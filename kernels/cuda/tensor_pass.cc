@@ -64,7 +64,7 @@ bool doubles_serve(const TensorPhase& phase, const DigitWeights& weights) {
 }  // namespace
 
 Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask, const Plan& plan,
-                                    const DeviceCapabilities& device, cudaStream_t stream) {
+                                    DeviceCore& core) {
   TensorPass pass;
   pass.format_ = format;
   pass.mask_ = mask;
@@ -80,16 +80,16 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   arguments.digits = plan.digits;
   arguments.split = plan.split();
   pass.mapping_ = plan.mapping;
-  Status status = pass.prepare_mapping(device);
+  Status status = pass.prepare_mapping(core.capabilities());
   if (!status.ok()) return status;
 
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
-  Result<DeviceMemory> memory = DeviceMemory::make(bytes, stream);
+  Result<DeviceMemory> memory = DeviceMemory::make(bytes, core.stream());
   if (!memory.ok()) return memory.status();
   pass.device_fragments_ = std::move(memory.value());
-  status = CONVOLVE_CUDA(cudaMemcpyAsync(pass.device_fragments_.data(), pass.fragments_.data(),
-                                         bytes, cudaMemcpyHostToDevice, stream));
+  status = core.staging().upload(pass.device_fragments_.data(), pass.fragments_.data(), bytes);
   if (!status.ok()) return status;
+  pass.fragments_ = {};
   return pass;
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/core/digits.h"
 #include "kernels/core/plan.h"
 #include "kernels/core/tensor_mapping.h"
+#include "kernels/cuda/device_core.h"
 #include "kernels/cuda/handles.h"
 #include "kernels/cuda/planes.h"
 #include "kernels/cuda/tensor.h"
@@ -18,10 +19,10 @@ namespace convolve {
 /// Made, used and destroyed in the context of its stream.
 class TensorPass {
  public:
-  /// Enqueues the upload on `stream` and makes the kernels load. The fragments on the host belong
-  /// to the pass: it must stay until the stream has copied them. Errors: kOutOfMemory, or of CUDA.
+  /// Enqueues the upload on the stream of `core` and makes the kernels load. Errors: kOutOfMemory,
+  /// kStopped, kDeviceLost, or of CUDA.
   static Result<TensorPass> make(const FrameFormat& format, const Mask& mask, const Plan& plan,
-                                 const DeviceCapabilities& device, cudaStream_t stream);
+                                 DeviceCore& core);
 
   /// Enqueues the filter of all planes with a filtered component. `format` may be a field of the
   /// planned one; planes lie in device memory.
@@ -46,6 +47,7 @@ class TensorPass {
   bool split_ = false;  ///< Plan::split()
   DigitWeights weights_;
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
+                                          ///< Empty once they are on the device.
   DeviceMemory device_fragments_;
   std::size_t first_fragment_[kOperands][kMaxPlanes] = {};
   TensorMapping mapping_ = TensorMapping::kStay;

@@ -10,20 +10,20 @@
 namespace convolve {
 
 Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& mask,
-                                        const WeightedSums& sums, cudaStream_t stream) {
+                                        const WeightedSums& sums, DeviceCore& core) {
   WeightedPass pass;
   pass.format_ = format;
   pass.mask_ = mask;
   pass.sums_ = sums;
   pass.totals_ = weight_totals(mask);
   pass.place_ = find_alpha(format).value_or(AlphaPlace{});
-  pass.weights_ = sums.passes == Passes::kRowColumn
-                      ? encode_factors(mask, sums.accumulator, sums.rational)
-                      : encode_weights(mask, sums.accumulator, sums.rational);
-  pass.exact_weights_ = encode_exact_weights(mask, sums.rational);
-  Status status = pass.upload(pass.weights_, pass.device_weights_, stream);
-  if (status.ok()) status = pass.upload(pass.exact_weights_, pass.device_exact_, stream);
-  if (status.ok()) status = pass.reserve_intermediate(stream);
+  const std::vector<std::byte> weights =
+      sums.passes == Passes::kRowColumn ? encode_factors(mask, sums.accumulator, sums.rational)
+                                        : encode_weights(mask, sums.accumulator, sums.rational);
+  Status status = upload(weights, pass.device_weights_, core);
+  if (status.ok())
+    status = upload(encode_exact_weights(mask, sums.rational), pass.device_exact_, core);
+  if (status.ok()) status = pass.reserve_intermediate(core.stream());
   if (!status.ok()) return status;
 
   WeightedArguments& arguments = pass.arguments_;
@@ -40,12 +40,11 @@ Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& m
 }
 
 Status WeightedPass::upload(const std::vector<std::byte>& weights, DeviceMemory& memory,
-                            cudaStream_t stream) {
-  Result<DeviceMemory> made = DeviceMemory::make(weights.size(), stream);
+                            DeviceCore& core) {
+  Result<DeviceMemory> made = DeviceMemory::make(weights.size(), core.stream());
   if (!made.ok()) return made.status();
   memory = std::move(made.value());
-  return CONVOLVE_CUDA(cudaMemcpyAsync(memory.data(), weights.data(), weights.size(),
-                                       cudaMemcpyHostToDevice, stream));
+  return core.staging().upload(memory.data(), weights.data(), weights.size());
 }
 
 Status WeightedPass::reserve_intermediate(cudaStream_t stream) {

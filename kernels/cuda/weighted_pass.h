@@ -8,6 +8,7 @@
 
 #include "kernels/core/plan.h"
 #include "kernels/cuda/alpha_weighted.h"
+#include "kernels/cuda/device_core.h"
 #include "kernels/cuda/handles.h"
 #include "kernels/cuda/planes.h"
 
@@ -16,10 +17,10 @@ namespace convolve {
 /// Made, used and destroyed in the context of its stream.
 class WeightedPass {
  public:
-  /// Enqueues the uploads on `stream` and makes the kernels load. The weights on the host belong to
-  /// the pass: it must stay until the stream has copied them. Errors: kOutOfMemory, or of CUDA.
+  /// Enqueues the uploads on the stream of `core` and makes the kernels load. Errors: kOutOfMemory,
+  /// kStopped, kDeviceLost, or of CUDA.
   static Result<WeightedPass> make(const FrameFormat& format, const Mask& mask,
-                                   const WeightedSums& sums, cudaStream_t stream);
+                                   const WeightedSums& sums, DeviceCore& core);
 
   int alpha_plane() const { return place_.plane; }
 
@@ -30,7 +31,8 @@ class WeightedPass {
                 double scale, double bias, cudaStream_t stream) const;
 
  private:
-  Status upload(const std::vector<std::byte>& weights, DeviceMemory& memory, cudaStream_t stream);
+  static Status upload(const std::vector<std::byte>& weights, DeviceMemory& memory,
+                       DeviceCore& core);
   Status reserve_intermediate(cudaStream_t stream);
   Status load_kernels() const;
 
@@ -39,7 +41,6 @@ class WeightedPass {
   WeightedSums sums_;
   WeightTotals totals_;
   AlphaPlace place_;
-  std::vector<std::byte> weights_, exact_weights_;
   DeviceMemory device_weights_, device_exact_, intermediate_;
   WeightedArguments arguments_;  ///< What all launches share.
 };

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Page-locked memory through which frames and masks cross the bus.
+//
+// A copy between pageable memory and the device goes through the driver, which waits inside the
+// call for what is before it on the stream: after a kernel that never ends, for ever. So pageable
+// memory is copied here by the host, piece by piece, and each piece crosses asynchronously. While
+// one piece crosses, the host copies the next.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+
+#include "kernels/core/stop_signal.h"
+#include "kernels/cuda/handles.h"
+#include "kernels/cuda/planes.h"
+
+namespace convolve {
+
+/// A ring of page-locked pieces that belongs to a stream. Used by one thread at a time, while the
+/// context of the stream is current. Errors of all functions: kOutOfMemory, kStopped, kDeviceLost
+/// and those of CUDA.
+class Staging {
+ public:
+  /// `device` is the ordinal that waits count for (wait.h); `stop` may be null and outlives this.
+  Staging(int device, const StopSignal* stop) : device_(device), stop_(stop) {}
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// After the constructor: the stream that all copies go to.
+  void use(cudaStream_t stream) { stream_ = stream; }
+
+  /// Takes the memory for frames of `bytes` now, so that none is taken while they cross.
+  Status reserve(std::size_t bytes);
+
+  /// Copies `rows` rows of `row_bytes` from host memory to the device. The source may be used again
+  /// when this returns.
+  Status upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+
+  /// The same for `bytes` bytes, which copy(piece, offset, count) enqueues in pieces.
+  using EnqueueCopy =
+      std::function<cudaError_t(const void* piece, std::size_t offset, std::size_t count)>;
+  Status upload(const void* src, std::size_t bytes, const EnqueueCopy& copy);
+
+  /// The same to device memory.
+  Status upload(void* dst, const void* src, std::size_t bytes);
+
+  /// Copies `rows` rows of `row_bytes` from the device to host memory, which is complete only after
+  /// finish().
+  Status download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+
+  /// Waits for all downloads and brings them to where they belong.
+  Status finish();
+
+  /// Nothing is written to host memory any more: downloads on their way are left where they are.
+  void forget_downloads();
+
+  /// Gives back the memory of pieces that have crossed. What the device may still write stays
+  /// allocated for good.
+  void release();
+
+ private:
+  /// One piece, and what it waits for.
+  struct Slot {
+    void* memory = nullptr;
+    Event crossed;
+    bool busy = false;  ///< `crossed` was recorded and not waited for.
+    /// Rows on their way to host memory; no address if there are none.
+    PlaneMemory dst;
+    int row_bytes = 0;
+    int rows = 0;
+  };
+
+  Result<Slot*> take();
+  Result<Slot*> add();
+  Status settle(Slot& slot);
+  Status cross(Slot& slot);
+
+  int device_;
+  const StopSignal* stop_;
+  cudaStream_t stream_ = nullptr;
+  std::deque<Slot> slots_;
+  std::size_t next_ = 0;  ///< The slot that was taken the longest time ago.
+};
+
+}  // namespace convolve
