@@ -100,7 +100,7 @@ bool has_cuda_backend() {
 Result<std::shared_ptr<Device>> open_cuda_device(int, LogCallback log) {
   if (fails_at("open")) return failure();
   if (log) log(LogLevel::kDebug, "the fake device is open");
-  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {});
+  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {}, nullptr);
   if (!cpu.ok()) return cpu.status();
   return std::shared_ptr<Device>(std::make_shared<FakeDevice>(std::move(cpu.value())));
 }
