@@ -6,32 +6,64 @@
 #include <gst/cuda/gstcudautils.h>
 
 #include <mutex>
+#include <utility>
 
 #include "plugin/log.h"
 
 namespace cudaconvolve {
 
-/// Recursive: asking the pipeline for a context calls set_context of the same element on the way.
+/// The mutex guards the pointer and nothing else. Whoever is asked for a context may ask this
+/// element in turn, or set one on it: no lock is held meanwhile.
 struct SharedCudaContext::State {
-  std::recursive_mutex mutex;
+  std::mutex mutex;
   GstCudaContext* context = nullptr;
+
+  /// A reference of the caller's own, or null.
+  GstCudaContext* ref() {
+    const std::lock_guard lock(mutex);
+    if (context != nullptr) gst_object_ref(context);
+    return context;
+  }
+
+  /// Takes `found` over, which may be null, unless there is a context already: that one stays.
+  void keep(GstCudaContext* found) {
+    {
+      const std::lock_guard lock(mutex);
+      if (context == nullptr) std::swap(context, found);
+    }
+    gst_clear_object(&found);
+  }
+
+  bool has_context() {
+    const std::lock_guard lock(mutex);
+    return context != nullptr;
+  }
 };
 
 namespace {
 
-/// Asks the elements on both sides for the context that they have.
-void ask_neighbours(GstElement* element, int device_id, GstCudaContext** context) {
+/// The context in `context`, if it is for the device; the caller's own reference.
+GstCudaContext* context_in(GstElement* element, GstContext* context, int device_id) {
+  GstCudaContext* found = nullptr;
+  gst_cuda_handle_set_context(element, context, device_id, &found);
+  return found;
+}
+
+/// The context that an element on either side has, or null.
+GstCudaContext* ask_neighbours(GstElement* element, int device_id) {
+  GstCudaContext* cuda = nullptr;
   for (const char* name : {"src", "sink"}) {
     GstPad* pad = gst_element_get_static_pad(element, name);
     if (pad == nullptr) continue;
     GstQuery* query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
     GstContext* found = nullptr;
     if (gst_pad_peer_query(pad, query)) gst_query_parse_context(query, &found);
-    if (found != nullptr) gst_cuda_handle_set_context(element, found, device_id, context);
+    if (found != nullptr) cuda = context_in(element, found, device_id);
     gst_query_unref(query);
     gst_object_unref(pad);
-    if (*context != nullptr) return;
+    if (cuda != nullptr) break;
   }
+  return cuda;
 }
 
 }  // namespace
@@ -43,14 +75,15 @@ SharedCudaContext::~SharedCudaContext() {
 }
 
 void SharedCudaContext::offer(GstElement* element, GstContext* context, int device_id) {
-  const std::lock_guard lock(state_->mutex);
-  gst_cuda_handle_set_context(element, context, device_id, &state_->context);
+  state_->keep(context_in(element, context, device_id));
 }
 
 bool SharedCudaContext::answer(GstElement* element, GstQuery* query) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->context != nullptr &&
-         gst_cuda_handle_context_query(element, query, state_->context);
+  GstCudaContext* context = state_->ref();
+  if (context == nullptr) return false;
+  const bool answered = gst_cuda_handle_context_query(element, query, context) != FALSE;
+  gst_object_unref(context);
+  return answered;
 }
 
 bool SharedCudaContext::acquire(GstElement* element, int device_id) {
@@ -58,33 +91,44 @@ bool SharedCudaContext::acquire(GstElement* element, int device_id) {
     GST_DEBUG_OBJECT(element, "no CUDA driver library: no context to share");
     return false;
   }
-  const std::lock_guard lock(state_->mutex);
-  if (state_->context == nullptr) ask_neighbours(element, device_id, &state_->context);
-  if (state_->context == nullptr) {
+  if (!state_->has_context()) state_->keep(ask_neighbours(element, device_id));
+  if (!state_->has_context()) {
     // Bins and the application answer by calling set_context before this returns.
     gst_element_post_message(
         element, gst_message_new_need_context(GST_OBJECT_CAST(element), GST_CUDA_CONTEXT_TYPE));
   }
-  if (state_->context == nullptr) {
+  GstCudaContext* context = state_->ref();
+  if (context == nullptr) {
     GST_DEBUG_OBJECT(element, "nobody has a CUDA context to share");
     return false;
   }
-  GST_DEBUG_OBJECT(element, "shares %" GST_PTR_FORMAT, state_->context);
+  GST_DEBUG_OBJECT(element, "shares %" GST_PTR_FORMAT, context);
+  gst_object_unref(context);
   return true;
 }
 
 void SharedCudaContext::release() {
-  const std::lock_guard lock(state_->mutex);
-  gst_clear_object(&state_->context);
+  GstCudaContext* context = nullptr;
+  {
+    const std::lock_guard lock(state_->mutex);
+    std::swap(context, state_->context);
+  }
+  gst_clear_object(&context);
 }
 
 SharedCudaContext::Scope::Scope(SharedCudaContext& shared) {
-  const std::lock_guard lock(shared.state_->mutex);
-  pushed_ = shared.state_->context != nullptr && gst_cuda_context_push(shared.state_->context);
+  GstCudaContext* context = shared.state_->ref();
+  if (context == nullptr) return;
+  if (gst_cuda_context_push(context))
+    pushed_ = GST_OBJECT(context);
+  else
+    gst_object_unref(context);
 }
 
 SharedCudaContext::Scope::~Scope() {
-  if (pushed_) gst_cuda_context_pop(nullptr);
+  if (pushed_ == nullptr) return;
+  gst_cuda_context_pop(nullptr);
+  gst_object_unref(pushed_);
 }
 
 }  // namespace cudaconvolve

@@ -11,6 +11,7 @@ namespace cudaconvolve {
 
 /// An element's part in the sharing. All functions may be called from any thread; none makes a CUDA
 /// call before acquire(), and none fails loudly: without a shared context the engine uses its own.
+/// offer() and answer() never wait for an acquire() that asks others.
 class SharedCudaContext {
  public:
   SharedCudaContext();
@@ -33,8 +34,7 @@ class SharedCudaContext {
   /// Drops the context, after the engine's device is closed.
   void release();
 
-  /// Makes the shared context current for a scope, if there is one: the engine's device stays with
-  /// the context that is current when it is opened.
+  /// Makes the shared context current for a scope, if there is one.
   class Scope {
    public:
     explicit Scope(SharedCudaContext& shared);
@@ -42,8 +42,11 @@ class SharedCudaContext {
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
+    /// True if there was one, which is current now.
+    bool pushed() const { return pushed_ != nullptr; }
+
    private:
-    bool pushed_ = false;
+    GstObject* pushed_ = nullptr;  ///< The context, kept for the scope.
   };
 
  private:

@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop fault pipelines benchmark speed grid)
+            initcheck synccheck start_stop contexts fault pipelines benchmark speed grid)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -67,6 +67,9 @@ suite_synccheck() { sanitize synccheck ''; }
 
 # Device memory after 10,000 start/stop cycles.
 suite_start_stop() { "$here/tests/start_stop" cuda "${START_STOP_CYCLES:-10000}"; }
+
+# Two linked elements that start and stop at once, each asking the other for its CUDA context.
+suite_contexts() { "$here/tests/context_cycles" cuda "${CONTEXT_CYCLES:-10000}"; }
 
 # A GPU fault at frame 100 of 300, with the module that can raise one.
 suite_fault() {

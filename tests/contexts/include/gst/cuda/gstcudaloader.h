@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Declared in the one header of the stand-in.
+#pragma once
+
+#include <gst/cuda/gstcudacontext.h>
