@@ -76,7 +76,8 @@ bool has_backend(BackendKind backend) {
 Result<std::shared_ptr<Device>> open_device(BackendKind backend, const DeviceOptions& options) {
   return guarded([&]() -> Result<std::shared_ptr<Device>> {
     if (backend == BackendKind::kCuda)
-      return open_cuda_device(options.cuda_device_id, options.log, options.stop);
+      return open_cuda_device(options.cuda_device_id, options.use_current_context, options.log,
+                              options.stop);
     return open_cpu_device(options.threads, options.log, options.stop);
   });
 }

@@ -34,8 +34,12 @@ namespace convolve {
 
 struct DeviceOptions {
   int cuda_device_id = -1;  ///< -1 = any.
-  int threads = 0;          ///< CPU: share of the process-wide pool, 0 = all cores.
-  LogCallback log;          ///< Called from any thread; may be empty.
+  /// CUDA: work in the context that is current in this thread, if there is one on the device. The
+  /// caller sees to it that it outlives the device and all that is made on it. Otherwise, and
+  /// whatever is current, in the device's primary context, which lives as long as the process.
+  bool use_current_context = false;
+  int threads = 0;  ///< CPU: share of the process-wide pool, 0 = all cores.
+  LogCallback log;  ///< Called from any thread; may be empty.
   /// While it is raised, frames and finish() return kStopped within some 100 ms. May be null.
   std::shared_ptr<const StopSignal> stop;
 };

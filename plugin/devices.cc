@@ -17,10 +17,12 @@ Status Devices::open_cuda() {
     cuda_status_ = Status(Code::kNoDevice, "this build has no CUDA backend");
     return cuda_status_;
   }
-  // The engine works in the context that is current while it opens its device, from then on too.
-  // After a sticky fault it fails without a CUDA call, and nobody else makes one either.
+  // After a sticky fault the engine fails without a CUDA call, and nobody else makes one either.
   if (cuda_status_.code() != Code::kDeviceLost) shared_.acquire(element_, options_.cuda_device_id);
   const SharedCudaContext::Scope scope(shared_);
+  // Only a context that is kept until the device is closed: any other that happens to be current
+  // here belongs to an application that may destroy it while frames flow.
+  options_.use_current_context = scope.pushed();
   Result<std::shared_ptr<Device>> device = convolve::open_device(BackendKind::kCuda, options_);
   cuda_status_ = device.status();
   if (device.ok()) cuda_ = std::move(device.value());

@@ -41,31 +41,18 @@ class CudaDevice final : public Device {
   std::shared_ptr<DeviceCore> core_;
 };
 
-/// The context that the caller pushed, if it is on the wanted device, else the device's primary
-/// one.
-Result<Context> choose_context(const DriverFunctions& driver, int device) {
-  Result<std::optional<Context>> current = Context::current(driver);
-  if (!current.ok()) return current.status();
-  if (current.value().has_value() && current.value()->device == device) return *current.value();
-  return Context::primary(driver, device);
-}
-
 using Stop = std::shared_ptr<const StopSignal>;
 
 Result<std::shared_ptr<DeviceCore>> open_core(const DriverFunctions& driver, int device,
                                               const LogCallback& log, const Stop& stop) {
-  Result<Context> context = choose_context(driver, device);
+  Result<Context> context = Context::primary(driver, device);
   if (!context.ok()) return context.status();
   return DeviceCore::open(context.value(), log, stop);
 }
 
-/// The caller's device if it has a context, then all in order; the first failure tells why none of
-/// them works.
+/// The first device in order that works; the first failure tells why none of them does.
 Result<std::shared_ptr<DeviceCore>> open_any(const DriverFunctions& driver, int count,
                                              const LogCallback& log, const Stop& stop) {
-  Result<std::optional<Context>> current = Context::current(driver);
-  if (!current.ok()) return current.status();
-  if (current.value().has_value()) return DeviceCore::open(*current.value(), log, stop);
   Status first;
   for (int device = 0; device < count && cuda_usable(); ++device) {
     Result<std::shared_ptr<DeviceCore>> core = open_core(driver, device, log, stop);
@@ -81,7 +68,8 @@ bool has_cuda_backend() {
   return true;
 }
 
-Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log, Stop stop) {
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, bool use_current_context,
+                                                 LogCallback log, Stop stop) {
   if (Status status = begin_cuda(); !status.ok()) return status;
   int count = 0;
   if (Status status = CONVOLVE_CUDA(cudaGetDeviceCount(&count)); !status.ok()) return status;
@@ -90,9 +78,17 @@ Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log,
                                        ": this process sees " + std::to_string(count));
   Result<DriverFunctions> driver = DriverFunctions::load();
   if (!driver.ok()) return driver.status();
-  Result<std::shared_ptr<DeviceCore>> core = device_id == -1
-                                                 ? open_any(driver.value(), count, log, stop)
-                                                 : open_core(driver.value(), device_id, log, stop);
+  std::optional<Context> current;
+  if (use_current_context) {
+    Result<std::optional<Context>> found = Context::current(driver.value());
+    if (!found.ok()) return found.status();
+    current = found.value();
+  }
+  Result<std::shared_ptr<DeviceCore>> core =
+      current.has_value() && (device_id == -1 || device_id == current->device)
+          ? DeviceCore::open(*current, log, stop)
+      : device_id == -1 ? open_any(driver.value(), count, log, stop)
+                        : open_core(driver.value(), device_id, log, stop);
   if (!core.ok()) return core.status();
   return std::shared_ptr<Device>(std::make_shared<CudaDevice>(std::move(core.value())));
 }

@@ -12,9 +12,11 @@ namespace convolve {
 /// False in builds without CUDA.
 bool has_cuda_backend();
 
-/// Opens device `device_id`, or any usable one if -1. First CUDA call of the process. `stop` may be
+/// Opens device `device_id`, or any usable one if -1: in the context that is current if it is asked
+/// for and on that device, else in the primary one. First CUDA call of the process. `stop` may be
 /// null.
-Result<std::shared_ptr<Device>> open_cuda_device(int device_id, LogCallback log,
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, bool use_current_context,
+                                                 LogCallback log,
                                                  std::shared_ptr<const StopSignal> stop);
 
 }  // namespace convolve

@@ -8,7 +8,7 @@ bool has_cuda_backend() {
   return false;
 }
 
-Result<std::shared_ptr<Device>> open_cuda_device(int, LogCallback,
+Result<std::shared_ptr<Device>> open_cuda_device(int, bool, LogCallback,
                                                  std::shared_ptr<const StopSignal>) {
   return Status(Code::kNoDevice, "this build has no CUDA backend");
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "tests/gpu/cuda_context.h"
@@ -146,6 +147,29 @@ TEST_F(Contexts, AnotherDevicesContextIsNotTaken) {
   asked_ = [&] { return contexts_[0]; };
   start();
   EXPECT_EQ(shared_by(element_), nullptr);
+}
+
+/// What the stand-in device says about the context that it is opened in.
+std::string g_opened_in;
+
+void hear_opening(GstDebugCategory*, GstDebugLevel, const gchar*, const gchar*, gint, GObject*,
+                  GstDebugMessage* message, gpointer) {
+  const std::string line = gst_debug_message_get(message);
+  const std::string begin = "the fake device is open in the ";
+  if (line.rfind(begin, 0) == 0) g_opened_in = line.substr(begin.size());
+}
+
+TEST_F(Contexts, TheEngineWorksInTheSharedContextAndInNoOther) {
+  gst_debug_set_threshold_for_name("cudaconvolve", GST_LEVEL_INFO);
+  gst_debug_add_log_function(hear_opening, nullptr, nullptr);
+  ASSERT_TRUE(start());
+  EXPECT_EQ(g_opened_in, "primary context") << "nobody had one";
+  stop();
+  asked_ = [&] { return contexts_[0]; };
+  ASSERT_TRUE(start());
+  EXPECT_EQ(g_opened_in, "current context");
+  gst_debug_remove_log_function(hear_opening);
+  gst_debug_unset_threshold_for_name("cudaconvolve");
 }
 
 TEST_F(Contexts, AnElementThatAsksItsNeighbourAnswersAtOnce) {
