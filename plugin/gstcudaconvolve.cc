@@ -106,6 +106,39 @@ Settings snapshot(GstCudaConvolve* self) {
   return self->parts->properties.settings;
 }
 
+/// A start from the snapshot of its settings on. A property that is set before is part of it, one
+/// that is set later finds the element started. Undone unless it succeeds.
+class Starting {
+ public:
+  explicit Starting(GstCudaConvolve* self) : self_(self) {
+    const ObjectLock lock(self);
+    Properties& properties = self->parts->properties;
+    settings_ = properties.settings;
+    if (!properties.refusals.empty()) refusal_ = properties.refusals.begin()->second;
+    properties.started = true;
+  }
+  ~Starting() {
+    if (succeeded_) return;
+    const ObjectLock lock(self_);
+    self_->parts->properties.started = false;
+  }
+  Starting(const Starting&) = delete;
+  Starting& operator=(const Starting&) = delete;
+
+  const Settings& settings() const { return settings_; }
+
+  /// Why there can be no start; empty if nothing stands against it.
+  const std::string& refusal() const { return refusal_; }
+
+  void succeed() { succeeded_ = true; }
+
+ private:
+  GstCudaConvolve* self_;
+  Settings settings_;
+  std::string refusal_;
+  bool succeeded_ = false;
+};
+
 /// Makes what the session knows visible to the application.
 void publish(GstCudaConvolve* self) {
   Parts& parts = *self->parts;
@@ -186,19 +219,13 @@ static void gst_cuda_convolve_get_property(GObject* object, guint id, GValue* va
 static gboolean gst_cuda_convolve_start(GstBaseTransform* trans) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
   return guarded(self, FALSE, [&]() -> gboolean {
-    Properties& properties = self->parts->properties;
-    std::string refusal;
-    {
-      const ObjectLock lock(self);
-      if (!properties.refusals.empty()) refusal = properties.refusals.begin()->second;
-    }
-    if (!refusal.empty()) {
-      GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", refusal.c_str()), (nullptr));
+    Starting starting(self);
+    if (!starting.refusal().empty()) {
+      GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", starting.refusal().c_str()), (nullptr));
       return FALSE;
     }
-    if (!self->parts->session.start(snapshot(self))) return FALSE;
-    const ObjectLock lock(self);
-    properties.started = true;
+    if (!self->parts->session.start(starting.settings())) return FALSE;
+    starting.succeed();
     return TRUE;
   });
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/gpu/cuda_context.h"
 #include "tests/support/element.h"
@@ -147,6 +148,15 @@ TEST_F(Contexts, AnotherDevicesContextIsNotTaken) {
   asked_ = [&] { return contexts_[0]; };
   start();
   EXPECT_EQ(shared_by(element_), nullptr);
+}
+
+/// Asking is a part of starting, and the settings of this start are fixed by then.
+TEST_F(Contexts, APropertySetWhileTheElementStartsIsKeptForTheNextWithAWarning) {
+  need_ = [&] { g_object_set(element_, "cuda-device-id", 5, nullptr); };
+  ASSERT_TRUE(start());
+  const std::vector<check::Message> warnings = check::take_messages(bus_, GST_MESSAGE_WARNING);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].text.find("cuda-device-id"), std::string::npos) << warnings[0].text;
 }
 
 /// What the stand-in device says about the context that it is opened in.
