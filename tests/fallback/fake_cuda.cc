@@ -97,12 +97,13 @@ bool has_cuda_backend() {
   return true;
 }
 
-Result<std::shared_ptr<Device>> open_cuda_device(int, bool use_current_context, LogCallback log) {
+Result<std::shared_ptr<Device>> open_cuda_device(int, bool use_current_context, LogCallback log,
+                                                 std::shared_ptr<const StopSignal> stop) {
   if (fails_at("open")) return failure();
   if (log)
     log(LogLevel::kInfo, std::string("the fake device is open in the ") +
                              (use_current_context ? "current" : "primary") + " context");
-  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {}, nullptr);
+  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {}, std::move(stop));
   if (!cpu.ok()) return cpu.status();
   return std::shared_ptr<Device>(std::make_shared<FakeDevice>(std::move(cpu.value())));
 }
