@@ -6,14 +6,15 @@
 #include <utility>
 
 #include "kernels/cuda/check.h"
+#include "kernels/cuda/pinned_pieces.h"
 #include "kernels/cuda/wait.h"
 
 namespace convolve {
 namespace {
 
-/// A row of the widest picture, 32,768 pixels of 8 bytes, fits four times. Pieces as small stay in
-/// the host's cache between the two copies.
-constexpr std::size_t kSlotBytes = std::size_t{1} << 20;
+// A row of the widest picture, 32,768 pixels of 8 bytes, fits four times. Pieces as small stay in
+// the host's cache between the two copies.
+static_assert(kPieceBytes >= std::size_t{4} * 32768 * 8, "a row must fit a piece");
 
 /// Pieces that may cross while the host copies another.
 constexpr std::size_t kMostSlots = 8;
@@ -39,7 +40,7 @@ Staging::~Staging() {
 }
 
 Status Staging::reserve(std::size_t bytes) {
-  while (slots_.size() < std::min(kMostSlots, bytes / kSlotBytes + 1))
+  while (slots_.size() < std::min(kMostSlots, bytes / kPieceBytes + 1))
     if (Result<Slot*> added = add(); !added.ok()) return added.status();
   return {};
 }
@@ -63,12 +64,10 @@ Result<Staging::Slot*> Staging::take() {
 Result<Staging::Slot*> Staging::add() {
   Result<Event> crossed = Event::make(cudaEventDisableTiming);
   if (!crossed.ok()) return crossed.status();
-  void* memory = nullptr;
-  if (Status status = CONVOLVE_CUDA(cudaHostAlloc(&memory, kSlotBytes, cudaHostAllocPortable));
-      !status.ok())
-    return status;
+  Result<void*> memory = take_piece();
+  if (!memory.ok()) return memory.status();
   Slot slot;
-  slot.memory = memory;
+  slot.memory = memory.value();
   slot.crossed = std::move(crossed.value());
   const auto place =
       slots_.insert(slots_.begin() + static_cast<std::ptrdiff_t>(next_), std::move(slot));
@@ -98,7 +97,7 @@ Status Staging::cross(Slot& slot) {
 
 Status Staging::upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  const int most = static_cast<int>(kSlotBytes / std::max<std::size_t>(bytes, 1));
+  const int most = static_cast<int>(kPieceBytes / std::max<std::size_t>(bytes, 1));
   for (int y = 0; y < rows; y += most) {
     const int count = std::min(most, rows - y);
     Result<Slot*> slot = take();
@@ -115,8 +114,8 @@ Status Staging::upload(const PlaneMemory& dst, const PlaneMemory& src, int row_b
 }
 
 Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& copy) {
-  for (std::size_t offset = 0; offset < bytes; offset += kSlotBytes) {
-    const std::size_t count = std::min(kSlotBytes, bytes - offset);
+  for (std::size_t offset = 0; offset < bytes; offset += kPieceBytes) {
+    const std::size_t count = std::min(kPieceBytes, bytes - offset);
     Result<Slot*> slot = take();
     if (!slot.ok()) return slot.status();
     std::memcpy(slot.value()->memory, static_cast<const std::byte*>(src) + offset, count);
@@ -136,7 +135,7 @@ Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
 
 Status Staging::download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  const int most = static_cast<int>(kSlotBytes / std::max<std::size_t>(bytes, 1));
+  const int most = static_cast<int>(kPieceBytes / std::max<std::size_t>(bytes, 1));
   for (int y = 0; y < rows; y += most) {
     const int count = std::min(most, rows - y);
     Result<Slot*> taken = take();
@@ -172,8 +171,7 @@ void Staging::forget_downloads() {
 void Staging::release() {
   forget_downloads();
   for (Slot& slot : slots_)
-    if (!slot.busy || passes_within(slot.crossed.get(), kNoWait))
-      (void)CONVOLVE_CUDA(cudaFreeHost(slot.memory));
+    if (!slot.busy || passes_within(slot.crossed.get(), kNoWait)) give_piece(slot.memory);
   slots_.clear();
   next_ = 0;
 }
