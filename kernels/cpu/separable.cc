@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/separable.h"
 
+#include <algorithm>
+
+#include "kernels/core/round.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/run_typed.h"
 
@@ -72,18 +75,31 @@ struct RowPass {
   }
 };
 
+/// Columns of a block of rows that are done between two looks for a stop: with thousands of taps,
+/// each in a line of its own far off in memory, a whole block takes a tenth of a second.
+constexpr int kTapsBetweenLooks = 1 << 20;
+inline int piece_width(const MaskTaps& column) {
+  return round_up(std::max(1, kTapsBetweenLooks / column.height()), kStripStep);
+}
+
 template <class Real, class Stored>
 struct ColumnPass {
   static void run(const ComponentTask& task, const MaskTaps& column, const Area& area,
                   const Workspace& workspace, const Lines& plane) {
-    for (int y = area.y, rows = 0; y < area.y + area.height && !task.stopped(); y += rows) {
+    const int step = piece_width(column);
+    for (int y = area.y, rows = 0; y < area.y + area.height; y += rows) {
       rows = area.y + area.height - y >= kBlockRows ? kBlockRows : 1;
-      for (int i = 0; i < column.height() + rows - 1; ++i) {
-        const int line = border_index(task.border, y + i - column.anchor_y(), task.height);
-        workspace.table[i] =
-            line == kNoSignal ? workspace.zeros.at<Real>(0) : plane.at<Real>(line) + area.x;
+      Area piece = area;
+      for (; piece.x < area.x + area.width; piece.x += step) {
+        if (task.stopped()) return;
+        piece.width = std::min(step, area.x + area.width - piece.x);
+        for (int i = 0; i < column.height() + rows - 1; ++i) {
+          const int line = border_index(task.border, y + i - column.anchor_y(), task.height);
+          workspace.table[i] =
+              line == kNoSignal ? workspace.zeros.at<Real>(0) : plane.at<Real>(line) + piece.x;
+        }
+        finish_block<Real, Stored>(task, column, piece, y, rows, workspace);
       }
-      finish_block<Real, Stored>(task, column, area, y, rows, workspace);
     }
   }
 };
