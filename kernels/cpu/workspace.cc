@@ -2,7 +2,7 @@
 #include "kernels/cpu/workspace.h"
 
 #include <cstdint>
-#include <cstring>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -15,11 +15,15 @@ std::size_t line_stride(int cells, std::size_t cell_bytes) {
 }
 
 Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes) {
-  auto memory = hwy::AllocateAligned<std::byte>(bytes);
+  // Large blocks of calloc() are pages that the system clears when they are first used: a plan for
+  // a large picture takes no time for memory that its first frame fills, looking for a stop
+  // meanwhile.
+  auto memory = hwy::AllocateAligned<std::byte>(
+      bytes, [](void*, std::size_t size) { return std::calloc(1, size); },
+      [](void*, void* block) { std::free(block); }, nullptr);
   if (memory == nullptr)
     return Status(Code::kOutOfMemory,
                   "no memory for " + std::to_string(bytes) + " bytes of CPU scratch lines");
-  std::memset(memory.get(), 0, bytes);
   return memory;
 }
 
