@@ -6,6 +6,7 @@
 #include <gst/gst.h>
 
 #include <memory>
+#include <utility>
 
 #include "kernels/convolver.h"
 #include "plugin/cudamemory.h"
@@ -16,7 +17,12 @@ namespace cudaconvolve {
 /// Used by one thread at a time.
 class Devices {
  public:
-  Devices(GstElement* element, SharedCudaContext& shared) : element_(element), shared_(shared) {}
+  /// `stop`: while it is raised, the devices leave frames unfinished.
+  Devices(GstElement* element, SharedCudaContext& shared,
+          std::shared_ptr<const convolve::StopSignal> stop)
+      : element_(element), shared_(shared) {
+    options_.stop = std::move(stop);
+  }
 
   /// Opens CUDA unless the backend is the CPU. Without a usable device `auto` says so in one INFO
   /// line and succeeds; `cuda` returns the reason.

@@ -39,6 +39,7 @@
 #include "plugin/properties.h"
 #include "plugin/report.h"
 #include "plugin/session.h"
+#include "plugin/stop_reasons.h"
 
 GST_DEBUG_CATEGORY(cuda_convolve_debug);
 
@@ -47,15 +48,17 @@ using cudaconvolve::Session;
 using cudaconvolve::Settings;
 using cudaconvolve::SharedCudaContext;
 using cudaconvolve::Statistics;
+using cudaconvolve::StopReasons;
 
 namespace {
 
-/// The C++ part of an instance. Everything but `session` is guarded by the object lock; `session`
-/// belongs to the streaming thread (session.h).
+/// The C++ part of an instance. `context` and `stop` guard themselves, `session` belongs to the
+/// streaming thread (session.h), and the rest is guarded by the object lock.
 struct Parts {
-  explicit Parts(GstElement* element) : session(element, context) {}
+  explicit Parts(GstElement* element) : session(element, context, stop.signal()) {}
 
   SharedCudaContext context;
+  StopReasons stop;
   Session session;
   Properties properties;
   std::string active_plan;
@@ -224,6 +227,8 @@ static gboolean gst_cuda_convolve_start(GstBaseTransform* trans) {
       GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", starting.refusal().c_str()), (nullptr));
       return FALSE;
     }
+    // No data flows yet, and the pads that are activated next forget a flush.
+    self->parts->stop.remove_all();
     if (!self->parts->session.start(starting.settings())) return FALSE;
     starting.succeed();
     return TRUE;
@@ -342,6 +347,24 @@ static gboolean gst_cuda_convolve_query(GstBaseTransform* trans, GstPadDirection
   return GST_BASE_TRANSFORM_CLASS(parent_class)->query(trans, direction, query);
 }
 
+/// The base class calls stop() only when the streaming thread has left the frame that it works on.
+static GstStateChangeReturn gst_cuda_convolve_change_state(GstElement* element,
+                                                           GstStateChange transition) {
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    GST_CUDA_CONVOLVE(element)->parts->stop.add(StopReasons::kStopping);
+  return GST_ELEMENT_CLASS(parent_class)->change_state(element, transition);
+}
+
+/// FLUSH_START overtakes the frame in work, FLUSH_STOP waits for it.
+static gboolean gst_cuda_convolve_sink_event(GstBaseTransform* trans, GstEvent* event) {
+  StopReasons& stop = GST_CUDA_CONVOLVE(trans)->parts->stop;
+  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+    stop.add(StopReasons::kFlushing);
+  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+    stop.remove(StopReasons::kFlushing);
+  return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(trans, event);
+}
+
 static void gst_cuda_convolve_set_context(GstElement* element, GstContext* context) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(element);
   self->parts->context.offer(element, context, snapshot(self).cuda_device_id);
@@ -363,6 +386,7 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
   cudaconvolve::install_properties(object_class);
 
   GstElementClass* element_class = GST_ELEMENT_CLASS(klass);
+  element_class->change_state = GST_DEBUG_FUNCPTR(gst_cuda_convolve_change_state);
   element_class->set_context = GST_DEBUG_FUNCPTR(gst_cuda_convolve_set_context);
   gst_element_class_set_static_metadata(
       element_class, "Convolution filter", "Filter/Effect/Video/Hardware",
@@ -390,6 +414,7 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
   transform_class->transform_ip = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_ip);
   transform_class->transform_meta = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_meta);
   transform_class->query = GST_DEBUG_FUNCPTR(gst_cuda_convolve_query);
+  transform_class->sink_event = GST_DEBUG_FUNCPTR(gst_cuda_convolve_sink_event);
 }
 
 static void gst_cuda_convolve_init(GstCudaConvolve* self) {

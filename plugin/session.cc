@@ -73,6 +73,7 @@ bool Session::start(const Settings& settings) {
 
 void Session::stop() {
   active_.reset();
+  plan_was_stopped_ = false;
   devices_.close();
 }
 
@@ -86,6 +87,7 @@ bool Session::set_format(const GstCaps* caps, const Settings& settings) {
   refused_caps_ = std::move(attempt);
   refused_generation_.reset();
   active_.reset();
+  plan_was_stopped_ = false;
 
   const Result<GstVideoInfo> info = parse_caps(caps);
   if (!info.ok()) {
@@ -94,18 +96,29 @@ bool Session::set_format(const GstCaps* caps, const Settings& settings) {
   }
   info_ = info.value();
   devices_.new_caps();
+  if (!plan_caps(settings)) return false;
+  refused_caps_.reset();
+  return true;
+}
+
+bool Session::plan_caps(const Settings& settings) {
   Result<std::unique_ptr<Active>> planned = plan(settings);
+  plan_was_stopped_ = planned.status().code() == Code::kStopped;
+  if (plan_was_stopped_) {
+    passthrough_ = false;
+    return true;
+  }
   if (!planned.ok()) {
     post_error(element_, "these settings cannot be served", planned.status());
     return false;
   }
-  refused_caps_.reset();
   active_ = std::move(planned.value());
   take_arguments(settings);
   return true;
 }
 
 void Session::update(const Settings& settings) {
+  if (plan_was_stopped_) plan_caps(settings);
   if (active_ == nullptr) return;
   const bool stale = settings.plan_generation != active_->settings.plan_generation ||
                      !active_->convolver->serves(settings.scale, settings.bias);
@@ -114,7 +127,7 @@ void Session::update(const Settings& settings) {
     if (planned.ok()) {
       refused_generation_.reset();
       active_ = std::move(planned.value());
-    } else {
+    } else if (planned.status().code() != Code::kStopped) {
       refused_generation_ = settings.plan_generation;
       post_warning(element_, "the new settings cannot be served", planned.status(),
                    "the last ones stay in force");
@@ -133,7 +146,9 @@ Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings)
   if (devices_.has_cuda()) {
     Result<std::unique_ptr<Active>> planned =
         plan_on(BackendKind::kCuda, mask.value(), settings, settings.kernel);
-    if (planned.ok() || choice_ == BackendChoice::kCuda) return planned;
+    if (planned.ok() || choice_ == BackendChoice::kCuda ||
+        planned.status().code() == Code::kStopped)
+      return planned;
     if (is_device_failure(planned.status().code()))
       leave_cuda(planned.status(), settings);
     else
@@ -214,6 +229,7 @@ Status Session::run(const FrameView& src, const FrameView& dst, bool fields) {
 }
 
 GstFlowReturn Session::filter(GstBuffer* input, GstBuffer* output) {
+  if (plan_was_stopped_) return GST_FLOW_FLUSHING;
   if (active_ == nullptr) return GST_FLOW_NOT_NEGOTIATED;
   MappedFrame source;
   if (Status status = source.map(input, info_, active_->format, GST_MAP_READ); !status.ok()) {
@@ -240,8 +256,11 @@ GstFlowReturn Session::filter(GstBuffer* input, GstBuffer* output) {
       status = run(source.view(), destination.view(), fields);
     } else {
       status = planned.status();
+      plan_was_stopped_ = status.code() == Code::kStopped;
+      if (plan_was_stopped_) active_.reset();
     }
   }
+  if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
   if (!status.ok()) {
     post_error(element_, "the frame could not be filtered", status);
     return GST_FLOW_ERROR;

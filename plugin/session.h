@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kernels/convolver.h"
 #include "plugin/devices.h"
@@ -30,8 +31,10 @@ struct Statistics {
 /// thread. Posts its errors and warnings itself.
 class Session {
  public:
-  Session(GstElement* element, SharedCudaContext& shared)
-      : element_(element), devices_(element, shared) {}
+  /// `stop`: while it is raised, no frame is filtered to its end.
+  Session(GstElement* element, SharedCudaContext& shared,
+          std::shared_ptr<const convolve::StopSignal> stop)
+      : element_(element), devices_(element, shared, std::move(stop)) {}
 
   /// READY->PAUSED: opens the devices. False after posting an error.
   bool start(const Settings& settings);
@@ -39,15 +42,17 @@ class Session {
   /// PAUSED->READY: frees everything.
   void stop();
 
-  /// New caps. False after posting an error, once: frames cannot be filtered.
+  /// New caps. False after posting an error, once: frames cannot be filtered. If the plan was not
+  /// finished because of a stop, the next update() makes it.
   bool set_format(const GstCaps* caps, const Settings& settings);
 
   /// A frame boundary: takes `settings` over. If they need a plan that cannot be had, posts one
   /// warning for them, and the last good plan runs on.
   void update(const Settings& settings);
 
-  /// Filters one buffer into another. GST_FLOW_ERROR after posting an error; nothing may be pushed
-  /// then. A frame that fails on CUDA is redone on the CPU if the backend is `auto`.
+  /// Filters one buffer into another. GST_FLOW_ERROR after posting an error, GST_FLOW_FLUSHING
+  /// without a word after a stop; nothing may be pushed then. A frame that fails on CUDA is redone
+  /// on the CPU if the backend is `auto`.
   GstFlowReturn filter(GstBuffer* input, GstBuffer* output);
 
   /// Counts a buffer that is passed on untouched.
@@ -84,6 +89,8 @@ class Session {
                                                     const convolve::Mask& mask,
                                                     const Settings& settings,
                                                     convolve::KernelKind kernel);
+  /// Makes the first plan for the caps in force. False after posting an error.
+  bool plan_caps(const Settings& settings);
   void take_arguments(const Settings& settings);
   bool may_leave_cuda(const convolve::Status& status) const;
   void leave_cuda(const convolve::Status& why, const Settings& settings);
@@ -94,6 +101,7 @@ class Session {
   BackendChoice choice_ = BackendChoice::kAuto;
   GstVideoInfo info_ = {};
   std::unique_ptr<Active> active_;
+  bool plan_was_stopped_ = false;  ///< There are caps, and no plan for them yet.
   convolve::RunArguments arguments_;
   bool passthrough_ = false;
   std::optional<Attempt> refused_caps_;

@@ -3,7 +3,7 @@
 // fails is tested without one. It computes on the CPU and fails as the environment asks:
 //
 //   FAKE_CUDA_FAILS=open | prepare | frame:N   (N from 1 on, counted from the device's opening)
-//   FAKE_CUDA_CODE=no-device | out-of-memory | device-error | device-lost
+//   FAKE_CUDA_CODE=no-device | out-of-memory | device-error | device-lost | stopped
 //
 // Both are read at every step.
 #include <cstdlib>
@@ -28,6 +28,7 @@ Status failure() {
   const std::string text = "the fake device fails with " + code;
   if (code == "no-device") return Status(Code::kNoDevice, text);
   if (code == "out-of-memory") return Status(Code::kOutOfMemory, text);
+  if (code == "stopped") return stopped();
   if (code == "device-error") return Status(Code::kDeviceError, text);
   return Status(Code::kDeviceLost, text);
 }

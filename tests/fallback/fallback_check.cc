@@ -181,6 +181,52 @@ TEST_F(Fallback, NoDeviceIsSilentForAuto) {
       << warnings[0].text;
 }
 
+/// A frame that is left because the element stops or flushes is no failure of the device.
+TEST_F(Fallback, AStoppedFrameIsNotDoneAgain) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  fail("frame:2", "stopped");
+  EXPECT_EQ(harness.push(oracle::random_frame(info_, 2), 2), GST_FLOW_FLUSHING);
+  EXPECT_EQ(harness.pull_buffer(), nullptr);
+  EXPECT_EQ(harness.stat("frames"), 1u);
+  expect_frame(harness, 3);
+  EXPECT_EQ(backend_of(harness), "cuda");
+  EXPECT_TRUE(harness.problems().empty());
+}
+
+/// Nor is a plan: the first frame afterwards makes it.
+TEST_F(Fallback, AStoppedPlanIsMadeLater) {
+  for (const char* backend : {"auto", "cuda"}) {
+    SCOPED_TRACE(backend);
+    fail("prepare", "stopped");
+    Harness harness(Settings{{"backend", backend}, {"mask", kMask.text()}});
+    harness.set_caps(info_);
+    EXPECT_EQ(harness.push(oracle::random_frame(info_, 1), 1), GST_FLOW_FLUSHING);
+    succeed();
+    expect_frame(harness, 2);
+
+    harness.set("mask", kOther.text());
+    fail("prepare", "stopped");
+    expect_frame(harness, 3);  // The last plan is still there for a frame that is not stopped.
+    succeed();
+    expect_frame(harness, 4, kOther);
+    EXPECT_EQ(backend_of(harness), "cuda");
+    EXPECT_TRUE(harness.problems().empty());
+  }
+}
+
+/// Settings that cannot be served are told then, too.
+TEST_F(Fallback, AStoppedPlanMayBeRefusedLater) {
+  fail("prepare", "stopped");
+  Harness harness(Settings{{"backend", "cuda"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  EXPECT_EQ(harness.push(oracle::random_frame(info_, 1), 1), GST_FLOW_FLUSHING);
+  fail("prepare", "device-error");
+  EXPECT_NE(harness.push(oracle::random_frame(info_, 2), 2), GST_FLOW_OK);
+  EXPECT_EQ(harness.errors().size(), 1u);
+}
+
 /// What CUDA cannot serve and the CPU does not have is told in the words of CUDA.
 TEST_F(Fallback, ARefusalOfCudaIsNotAFailure) {
   Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});

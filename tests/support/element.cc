@@ -30,10 +30,11 @@ GstElement* make_element(const Settings& settings) {
   return element;
 }
 
-std::vector<Message> take_messages(GstBus* bus, GstMessageType type) {
+std::vector<Message> take_messages(GstBus* bus, GstMessageType types) {
   std::vector<Message> messages;
   while (GstMessage* message = gst_bus_pop(bus)) {
-    if (GST_MESSAGE_TYPE(message) == type) {
+    const GstMessageType type = GST_MESSAGE_TYPE(message);
+    if ((type & types) != 0) {
       GError* error = nullptr;
       if (type == GST_MESSAGE_ERROR)
         gst_message_parse_error(message, &error, nullptr);

@@ -28,8 +28,8 @@ struct Message {
   std::string text;
 };
 
-/// All messages of `type` posted so far; removes everything from the bus.
-std::vector<Message> take_messages(GstBus* bus, GstMessageType type);
+/// All messages of `types` (warnings, errors) posted so far; removes everything from the bus.
+std::vector<Message> take_messages(GstBus* bus, GstMessageType types);
 
 /// True once in the environment CUDACONVOLVE_REQUIRE_GPU=1: a test without a GPU must then fail.
 bool gpu_required();
@@ -79,6 +79,10 @@ class Harness {
 
   std::vector<Message> errors() { return take_messages(bus_, GST_MESSAGE_ERROR); }
   std::vector<Message> warnings() { return take_messages(bus_, GST_MESSAGE_WARNING); }
+  std::vector<Message> problems() {
+    return take_messages(bus_,
+                         static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_WARNING));
+  }
 
  private:
   GstElement* element_;
