@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop fault pipelines benchmark speed grid)
+            initcheck synccheck start_stop fault pipelines benchmark speed grid sizes)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -29,6 +29,9 @@ suite_instances() {
   "$here/tests/instances_test"
   "$here/tests/element_instances" cuda 10000
 }
+
+# Every height and width up to 400, in every way that kernels have, against the CPU.
+suite_sizes() { "$here/tests/sizes_test"; }
 
 # Launches that overlap keep their stream's order.
 suite_order() { "$here/tests/order_test"; }
