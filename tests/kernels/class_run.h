@@ -32,7 +32,9 @@ struct ClassArguments {
   int threads = 0;    ///< 0: as many as there are processors.
   bool list = false;  ///< Prints what an H100 plans, and runs nothing.
 
+  /// True if the way is asked for, and the backend has it.
   bool wants(const Way& way) const;
+  bool wants_any(const std::vector<Way>& some) const;
 };
 
 /// Ends the program with status 2 if they are wrong.
@@ -80,9 +82,9 @@ class ClassWorker {
   std::chrono::steady_clock::time_point since_;
 };
 
-/// Runs `task` for every job of the shard on all threads, and prints what came of it: a way of
-/// `wanted` that the backend has fails unless it ran with as many formats as it names. Returns the
-/// program's exit status.
+/// Runs tasks for every job of the shard, on as many threads, and prints what came of it: a key of
+/// `wanted` fails unless it ran with as many formats as it names. Returns the program's exit
+/// status.
 using ClassTask = std::function<void(ClassWorker& worker, std::size_t job)>;
 int run_class(const ClassArguments& arguments, std::size_t jobs,
               const std::function<ClassTask()>& make_task,

@@ -57,13 +57,6 @@ class SceneList {
     return scenes_.back();
   }
 
-  SizeScene& add_real(TestMaskPtr mask, const std::vector<std::string>& formats,
-                      const std::vector<std::string>& ways) {
-    SizeScene& scene = add(std::move(mask), formats, ways);
-    scene.agreement = Agreement::kCodes;
-    return scene;
-  }
-
   std::vector<SizeScene> take() { return std::move(scenes_); }
 
  private:
@@ -89,8 +82,8 @@ void add_tensor(SceneList& list) {
            {"tensor-stay", "tensor-tiles", "tensor-groups"})
       .bias = 0.5;
   // Split sums.
-  list.add_real(random_mask(5, 5, Weights::kReal), {"P010", "GRAY16"},
-                {"tensor-octets", "tensor-groups"});
+  list.add(random_mask(5, 5, Weights::kReal), {"P010", "GRAY16"},
+           {"tensor-octets", "tensor-groups"});
 }
 
 void add_box_and_separable(SceneList& list) {
@@ -103,7 +96,7 @@ void add_box_and_separable(SceneList& list) {
   list.add(rank1_mask(101, 80, 1, 3), {"GRAY8", "NV12"}, {"separable-digits-two-pass"});
   list.add(rank1_mask(9, 8, 7, 5), {"P010", "GRAY16"}, {"separable-fused"});
   list.add(rank1_mask(125, 201, 1, 3), {"P010", "GRAY16"}, {"separable-two-pass"});
-  list.add_real(parsed_mask("gaussian:25"), {"GRAY8", "NV12"}, {"separable-coarse"});
+  list.add(parsed_mask("gaussian:25"), {"GRAY8", "NV12"}, {"separable-coarse"});
 }
 
 void add_others(SceneList& list) {
@@ -117,8 +110,7 @@ void add_others(SceneList& list) {
   for (std::size_t k = 1; k < huge.size(); k += 2)
     huge[k] = -1.3e13;
   huge[34] = 0.7;
-  list.add_real(typed_mask("huge-7x5", 7, 5, std::move(huge)), {"I420", "GRAY16"},
-                {"coarsened-wide"});
+  list.add(typed_mask("huge-7x5", 7, 5, std::move(huge)), {"I420", "GRAY16"}, {"coarsened-wide"});
   list.add(tap_mask(9, 5, 8, 4, 1), {"I420", "YUY2"}, {"shift"});
   list.add(tap_mask(6, 7, 0, 1, 3, 4), {"RGBA", "P010"}, {"shift"});
   list.add(random_mask(4, 5, Weights::kRational), {"RGBA", "A420_10"}, {"weighted-direct"});

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "tests/kernels/class_frames.h"
 #include "tests/kernels/named_formats.h"
 #include "tests/kernels/test_masks.h"
 #include "tests/kernels/ways.h"
@@ -15,7 +14,6 @@ struct SizeScene {
   TestMaskPtr mask;
   std::vector<NamedFormat> formats;
   std::vector<Way> ways;  ///< All with one alpha mode.
-  Agreement agreement = Agreement::kBytes;
   double bias = 0;
 };
 

@@ -9,7 +9,6 @@
 //
 // class_run.h has the arguments.
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -19,11 +18,8 @@
 #include <vector>
 
 #include "kernels/convolver.h"
-#include "kernels/reference/reference.h"
-#include "tests/kernels/class_frames.h"
 #include "tests/kernels/class_run.h"
-#include "tests/kernels/frame_buffer.h"
-#include "tests/kernels/runner.h"
+#include "tests/kernels/frame_case.h"
 #include "tests/kernels/size_scenes.h"
 
 namespace convolve::testing {
@@ -54,9 +50,6 @@ Size size_of(std::size_t job, const NamedFormat& format) {
 constexpr Border kBorders[] = {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect,
                                Border::kWrap};
 
-/// Products of the largest pictures and masks that the exact reference is asked for.
-constexpr std::int64_t kReferenceWork = 20000;
-
 class Sizes {
  public:
   explicit Sizes(const ClassArguments& arguments) : arguments_(arguments), scenes_(size_scenes()) {}
@@ -68,123 +61,40 @@ class Sizes {
   }
 
  private:
-  /// What a scene, a format and a size make: the frame, and what it should become.
-  struct Task {
-    const SizeScene& scene;
-    const NamedFormat& format;
-    FrameFormat frame;
-    RunArguments how;
-    std::string name;
-    GuardedFrame source, truth;
-  };
-
   void run_scene(ClassWorker& worker, std::size_t job, std::size_t s, const NamedFormat& format) {
     const SizeScene& scene = scenes_[s];
-    std::vector<std::size_t> ways;
-    for (std::size_t w = 0; w < scene.ways.size(); ++w)
-      if (arguments_.wants(scene.ways[w]) &&
-          (arguments_.backend == BackendKind::kCuda || scene.ways[w].on_cpu))
-        ways.push_back(w);
-    if (ways.empty()) return;
+    if (!arguments_.wants_any(scene.ways)) return;
     const Size size = size_of(job, format);
     const FrameFormat frame = make_format(format, size.width, size.height);
-    const int turn = static_cast<int>(job + s);
-    // Misaligned and bottom-up frames are spread over the sizes.
-    Task task{scene,
-              format,
-              frame,
-              {1, scene.bias, kBorders[turn % 5]},
-              {},
-              GuardedFrame(frame, turn % 4, turn % 7 == 0),
-              GuardedFrame(frame, 0, false)};
-    task.name = scene.mask->name + " " + std::to_string(size.width) + "x" +
-                std::to_string(size.height) + " " + border_name(task.how.border);
-    fill_frame(task.source.view(), job * scenes_.size() + s);
-    if (!make_truth(worker, task)) return;
-    for (const std::size_t w : ways) {
+    FrameCase frame_case(format.name, frame, scene.mask, {1, scene.bias, kBorders[(job + s) % 5]},
+                         scene.ways.front().options.alpha_mode, job * scenes_.size() + s);
+    if (!frame_case.make_truth(worker)) return;
+    for (std::size_t w = 0; w < scene.ways.size(); ++w) {
       const Way& way = scene.ways[w];
+      if (!arguments_.wants(way)) continue;
       const bool by_size = way.options.kernel == KernelKind::kBox;
       const bool exact = by_size || (job + w) % 3 == 0;
-      if (exact) run_exact(worker, task, way, turn);
-      if (!exact || by_size)
-        run_way(worker, task, way, convolver_of_largest(worker, s, w, task), "of a larger one",
-                turn);
+      if (exact)
+        if (const auto convolver = frame_case.make_convolver(worker, way, frame))
+          frame_case.run(worker, way.name, *convolver);
+      if (!exact || by_size) run_of_largest(worker, frame_case, s, w, format);
     }
   }
 
-  /// Options of `way`, or of the CPU's choice where there is none.
-  static Options options_of(const Task& task, const Way* way) {
-    Options options;
-    if (way != nullptr) options = way->options;
-    options.alpha_mode = task.scene.ways.front().options.alpha_mode;
-    options.bias = task.how.bias;
-    return options;
-  }
-
-  bool make_truth(ClassWorker& worker, Task& task) {
-    auto convolver = Convolver::create(task.frame, task.scene.mask->mask, options_of(task, nullptr),
-                                       worker.truth());
-    Status status = convolver.ok()
-                        ? convolver.value()->run(task.source.view(), task.truth.view(), task.how)
-                        : convolver.status();
-    if (status.ok()) status = worker.truth()->finish();
-    if (!status.ok()) {
-      worker.fail("cpu", task.format.name, task.name + ": " + status.message());
-      return false;
+  /// With a convolver that each thread makes once.
+  void run_of_largest(ClassWorker& worker, const FrameCase& frame_case, std::size_t s,
+                      std::size_t w, const NamedFormat& format) {
+    const Way& way = scenes_[s].ways[w];
+    const Key key{s, w, format.name};
+    auto found = largest_.find(key);
+    if (found == largest_.end()) {
+      const FrameFormat largest = make_format(format, kLargest.width, kLargest.height);
+      found = largest_.emplace(key, frame_case.make_convolver(worker, way, largest)).first;
+    } else if (found->second == nullptr) {
+      worker.refuse(way.name, format.name);
     }
-    const PlaneFormat& plane = task.frame.planes[0];
-    const bool weighted = task.scene.ways.front().options.alpha_mode == AlphaMode::kPremultiplied;
-    if (task.scene.agreement == Agreement::kBytes && !weighted &&
-        std::int64_t{plane.rows} * plane.row_bytes * task.scene.mask->mask.taps() <=
-            kReferenceWork) {
-      GuardedFrame exact(task.frame, 0, false);
-      reference_run(task.source.view(), exact.view(), task.scene.mask->mask, task.how);
-      worker.judge("cpu", task.format.name, task.name + ", of the reference",
-                   find_fault(task.truth.view(), exact.view(), Agreement::kBytes));
-    }
-    return true;
-  }
-
-  void run_exact(ClassWorker& worker, const Task& task, const Way& way, int turn) {
-    std::unique_ptr<Convolver> convolver;
-    const Status status = worker.timed(way.name + " " + task.format.name + " " + task.name, [&] {
-      auto made = Convolver::create(task.frame, task.scene.mask->mask, options_of(task, &way),
-                                    worker.tested());
-      if (made.ok()) convolver = std::move(made.value());
-      return made.status();
-    });
-    if (!status.ok() && status.code() != Code::kUnsupported)
-      return worker.fail(way.name, task.format.name, task.name + ": " + status.message());
-    run_way(worker, task, way, convolver.get(), "", turn);
-  }
-
-  /// Made once for each thread; null if the way does not serve.
-  Convolver* convolver_of_largest(ClassWorker& worker, std::size_t s, std::size_t w,
-                                  const Task& task) {
-    const Key key{s, w, task.format.name};
-    const auto found = largest_.find(key);
-    if (found != largest_.end()) return found->second.get();
-    const FrameFormat frame = make_format(task.format, kLargest.width, kLargest.height);
-    auto made = Convolver::create(frame, task.scene.mask->mask,
-                                  options_of(task, &task.scene.ways[w]), worker.tested());
-    return (largest_[key] = made.ok() ? std::move(made.value()) : nullptr).get();
-  }
-
-  void run_way(ClassWorker& worker, const Task& task, const Way& way, Convolver* convolver,
-               const std::string& how_made, int turn) {
-    if (convolver == nullptr || !way.planned(convolver->plan()))
-      return worker.refuse(way.name, task.format.name);
-    GuardedFrame answer(task.frame, (turn / 4) % 4, turn % 11 == 0);
-    const Status status = worker.timed(
-        way.name + " " + task.format.name + " " + task.name + " " + how_made, [&]() -> Status {
-          Status run = convolver->run(task.source.view(), answer.view(), task.how);
-          return run.ok() ? worker.tested()->finish() : run;
-        });
-    std::string fault = status.message();
-    if (status.ok()) fault = find_fault(answer.view(), task.truth.view(), task.scene.agreement);
-    if (fault.empty() && !answer.guards_intact()) fault = "wrote outside its rows";
-    if (!fault.empty()) fault += " [" + convolver->plan().to_string() + "]";
-    worker.judge(way.name, task.format.name, task.name + " " + how_made, fault);
+    if (found->second != nullptr)
+      frame_case.run(worker, way.name, *found->second, "of a larger one");
   }
 
   const ClassArguments& arguments_;
@@ -230,7 +140,7 @@ int main(int argc, char** argv) {
   // Every way runs, with two formats at least.
   std::map<std::string, int> wanted;
   for (const Way& way : all_ways())
-    wanted[way.name] = 2;
+    if (arguments.wants(way)) wanted[way.name] = 2;
   return run_class(
       arguments, kSizes,
       [&arguments]() -> ClassTask {
