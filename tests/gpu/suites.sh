@@ -4,7 +4,8 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop fault pipelines benchmark speed grid sizes)
+            initcheck synccheck start_stop fault pipelines benchmark speed grid sizes
+            epilogues)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -32,6 +33,9 @@ suite_instances() {
 
 # Every height and width up to 400, in every way that kernels have, against the CPU.
 suite_sizes() { "$here/tests/sizes_test"; }
+
+# Every way in which sums become codes, on components that differ, against the CPU.
+suite_epilogues() { "$here/tests/epilogues_test"; }
 
 # Launches that overlap keep their stream's order.
 suite_order() { "$here/tests/order_test"; }

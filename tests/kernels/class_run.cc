@@ -122,7 +122,9 @@ void print_counts(const WayCounts& counts) {
       text += " " + format + " " + std::to_string(count.passed + count.failed);
       if (count.refused > 0) text += " (refused " + std::to_string(count.refused) + ")";
     }
-    std::printf("%-26s %7ld passed %5ld failed %7ld refused:%s\n", way.c_str(), sum.passed,
+    constexpr std::size_t kFormatsShown = 8;
+    if (formats.size() > kFormatsShown) text = " " + std::to_string(formats.size()) + " formats";
+    std::printf("%-46s %7ld passed %5ld failed %7ld refused:%s\n", way.c_str(), sum.passed,
                 sum.failed, sum.refused, text.c_str());
   }
 }
