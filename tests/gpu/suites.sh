@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
             initcheck synccheck start_stop fault pipelines benchmark speed grid sizes
-            epilogues)
+            epilogues alignments)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -36,6 +36,9 @@ suite_sizes() { "$here/tests/sizes_test"; }
 
 # Every way in which sums become codes, on components that differ, against the CPU.
 suite_epilogues() { "$here/tests/epilogues_test"; }
+
+# Frames in device memory at every address and with pitches of every residue, against the CPU.
+suite_alignments() { "$here/tests/alignments_test"; }
 
 # Launches that overlap keep their stream's order.
 suite_order() { "$here/tests/order_test"; }

@@ -254,4 +254,19 @@ int run_class(const ClassArguments& arguments, std::size_t jobs,
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
+int report_plans(const PlannedFormats& planned, const std::map<std::string, int>& wanted) {
+  long missing = 0;
+  for (const auto& [key, formats] : planned)
+    std::printf("%-50s %3zu formats\n", key.c_str(), formats.size());
+  for (const auto& [key, formats] : wanted) {
+    const auto found = planned.find(key);
+    const std::size_t count = found == planned.end() ? 0 : found->second.size();
+    if (count >= static_cast<std::size_t>(formats)) continue;
+    std::printf("FAIL an H100 plans %s for %zu formats, not %d\n", key.c_str(), count, formats);
+    ++missing;
+  }
+  std::printf("%ld passed, %ld failed\n", static_cast<long>(wanted.size()) - missing, missing);
+  return missing == 0 && !wanted.empty() ? 0 : 1;
+}
+
 }  // namespace convolve::testing

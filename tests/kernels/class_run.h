@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct ClassArguments {
   int shards = 1;
   int every = 1;      ///< One job of so many is run.
   int threads = 0;    ///< 0: as many as there are processors.
-  bool list = false;  ///< Prints what an H100 plans, and runs nothing.
+  bool list = false;  ///< Says what an H100 would plan, and runs nothing.
 
   /// True if the way is asked for, and the backend has it.
   bool wants(const Way& way) const;
@@ -89,5 +90,10 @@ using ClassTask = std::function<void(ClassWorker& worker, std::size_t job)>;
 int run_class(const ClassArguments& arguments, std::size_t jobs,
               const std::function<ClassTask()>& make_task,
               const std::map<std::string, int>& wanted);
+
+/// Prints which keys plans have, and with how many formats; returns the status of a program that
+/// fails if these are not `wanted`. For machines without a GPU.
+using PlannedFormats = std::map<std::string, std::set<std::string>>;
+int report_plans(const PlannedFormats& planned, const std::map<std::string, int>& wanted);
 
 }  // namespace convolve::testing

@@ -28,6 +28,7 @@ class FrameCase {
   /// After make_truth().
   const FrameView& truth() const { return truth_.view(); }
   Agreement agreement() const { return agreement_; }
+  const RunArguments& how() const { return how_; }
 
   /// Has the CPU filter the picture and, if that is little work, compares it with the exact
   /// reference. False if it cannot, which is a failure.

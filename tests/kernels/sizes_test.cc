@@ -103,29 +103,25 @@ class Sizes {
   std::map<Key, std::unique_ptr<Convolver>> largest_;
 };
 
-/// Prints what an H100 plans for each way of each scene. Returns how many of all ways have no two
-/// formats: the scenes are out of date.
-int check_plans() {
-  std::map<std::string, int> planned;
+/// What an H100 would plan for each scene.
+PlannedFormats plans() {
+  PlannedFormats planned;
   for (const SizeScene& scene : size_scenes())
     for (const NamedFormat& format : scene.formats)
       for (const Way& way : scene.ways) {
         const auto plan = make_plan(make_format(format, kLargest.width, kLargest.height),
                                     scene.mask->mask, way.options, h100());
-        const bool runs = plan.ok() && way.planned(plan.value());
-        planned[way.name] += runs;
-        std::printf("%-7s %-24s %-8s %s\n", runs ? "runs" : "refused", way.name.c_str(),
-                    format.name,
-                    plan.ok() ? plan.value().to_string().c_str() : plan.status().message().c_str());
+        if (plan.ok() && way.planned(plan.value())) planned[way.name].insert(format.name);
       }
-  int missing = 0;
+  return planned;
+}
+
+/// Every way, with two formats at least.
+std::map<std::string, int> wanted_ways(const ClassArguments& arguments) {
+  std::map<std::string, int> wanted;
   for (const Way& way : all_ways())
-    if (planned[way.name] < 2) {
-      std::printf("FAIL an H100 plans %s for %d formats, not 2\n", way.name.c_str(),
-                  planned[way.name]);
-      ++missing;
-    }
-  return missing;
+    if (arguments.wants(way)) wanted[way.name] = 2;
+  return wanted;
 }
 
 }  // namespace
@@ -134,16 +130,12 @@ int check_plans() {
 int main(int argc, char** argv) {
   using namespace convolve::testing;
   const ClassArguments arguments = parse_class_arguments(argc, argv);
-  if (arguments.list) return check_plans() == 0 ? 0 : 1;
-  // Every way runs, with two formats at least.
-  std::map<std::string, int> wanted;
-  for (const Way& way : all_ways())
-    if (arguments.wants(way)) wanted[way.name] = 2;
+  if (arguments.list) return report_plans(plans(), wanted_ways(arguments));
   return run_class(
       arguments, kSizes,
       [&arguments]() -> ClassTask {
         auto sizes = std::make_shared<Sizes>(arguments);
         return [sizes](ClassWorker& worker, std::size_t job) { sizes->run(worker, job); };
       },
-      wanted);
+      wanted_ways(arguments));
 }
