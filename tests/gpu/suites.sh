@@ -4,7 +4,8 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop contexts fault pipelines benchmark speed grid)
+            initcheck synccheck start_stop contexts fault pipelines benchmark speed grid sizes
+            epilogues alignments)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -29,6 +30,15 @@ suite_instances() {
   "$here/tests/instances_test"
   "$here/tests/element_instances" cuda 10000
 }
+
+# Every height and width up to 400, in every way that kernels have, against the CPU.
+suite_sizes() { "$here/tests/sizes_test"; }
+
+# Every way in which sums become codes, on components that differ, against the CPU.
+suite_epilogues() { "$here/tests/epilogues_test"; }
+
+# Frames in device memory at every address and with pitches of every residue, against the CPU.
+suite_alignments() { "$here/tests/alignments_test"; }
 
 # Launches that overlap keep their stream's order.
 suite_order() { "$here/tests/order_test"; }

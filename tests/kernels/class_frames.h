@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames of tests that run a whole class of cases: pictures that are made fast, and a fast judge.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/core/view.h"
+
+namespace convolve::testing {
+
+/// Fills all rows with noise and patches by turns, bits that mean nothing included. A pure function
+/// of its arguments.
+void fill_frame(const FrameView& frame, std::uint64_t seed);
+
+/// How far an answer may be from the truth.
+enum class Agreement : int {
+  kBytes,  ///< Rational masks: the same codes.
+  kCodes,  ///< Real masks: codes may be one off, where sums are near a rounding boundary.
+};
+
+/// Compares two frames of one format, both in host memory, by all bytes that belong to samples.
+/// What differs, or nothing.
+std::string find_fault(const FrameView& answer, const FrameView& truth, Agreement agreement);
+
+}  // namespace convolve::testing

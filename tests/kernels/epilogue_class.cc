@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/kernels/epilogue_class.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/core/arithmetic.h"
+#include "kernels/core/box.h"
+#include "kernels/core/digits.h"
+#include "kernels/core/separable_digits.h"
+#include "kernels/core/shift.h"
+
+namespace convolve::testing {
+namespace {
+
+using Codes = DigitEpilogue::Codes;
+
+const char* codes_name(Codes codes) {
+  switch (codes) {
+    case Codes::kGeneral:
+      return "general";
+    case Codes::kFloat:
+      return "float";
+    case Codes::kBits:
+      return "bits";
+  }
+  return "?";
+}
+
+const char* name_of(const Epilogue& epilogue) {
+  if (epilogue.in_float) return epilogue.narrow.divide ? "divided floats" : "floats";
+  return epilogue.wide.divide ? "divided doubles" : "doubles";
+}
+
+const char* name_of(const BoxDivision& division, const Epilogue& epilogue) {
+  if (!division.serves) return name_of(epilogue);
+  if (division.plain) return "plain quotients";
+  if (division.ties) return "quotients with ties";
+  return division.direct ? "direct quotients" : "quotients";
+}
+
+/// True if two components of a plane have sums that start elsewhere.
+bool is_mixed(const FrameFormat& format, double bias) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    const Component* first = nullptr;
+    for (int c = 0; c < plane.component_count; ++c) {
+      const Component& component = plane.components[c];
+      if (!component.filtered) continue;
+      if (first == nullptr) first = &component;
+      if (component.black != first->black || bias_code(component, bias) != bias_code(*first, bias))
+        return true;
+    }
+  }
+  return false;
+}
+
+template <class Function>
+void each_filtered(const FrameFormat& format, Function&& function) {
+  (void)all_filtered(format, [&function](const Component& component) {
+    function(component);
+    return true;
+  });
+}
+
+/// True if sums of all components of each plane begin with the same, so that no difference between
+/// their epilogues is seen there.
+bool one_start(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+               bool rational, double scale, double bias, Codes codes) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    std::optional<DigitEpilogue> first;
+    for (int c = 0; c < plane.component_count; ++c) {
+      if (!plane.components[c].filtered) continue;
+      const DigitEpilogue epilogue =
+          make_digit_epilogue(plane.components[c], mask, weights, scale, bias, rational, codes);
+      if (first && (epilogue.start != first->start || epilogue.base != first->base)) return false;
+      if (!first) first = epilogue;
+    }
+  }
+  return true;
+}
+
+/// As TensorPass::update_epilogues() has it: the least of what each component could.
+std::string digit_class(const FrameFormat& format, const Mask& mask, const Plan& plan, double scale,
+                        double bias) {
+  const DigitWeights weights =
+      make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
+  Codes least =
+      plan.digits == 1 && plan.mapping != TensorMapping::kOctets ? Codes::kBits : Codes::kFloat;
+  for (Codes before = least;; before = least) {
+    each_filtered(format, [&](const Component& component) {
+      least = std::min(
+          least,
+          make_digit_epilogue(component, mask, weights, scale, bias, plan.rational, before).codes);
+    });
+    if (least != before) continue;
+    if (!is_mixed(format, bias)) return codes_name(least);
+    const bool hidden = least == Codes::kGeneral &&
+                        one_start(format, mask, weights, plan.rational, scale, bias, least);
+    return codes_name(least) + std::string(hidden ? ", mixed, of one start" : ", mixed");
+  }
+}
+
+}  // namespace
+
+std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Plan& plan,
+                           double scale, double bias) {
+  std::string name;
+  const Component* first = nullptr;
+  each_filtered(format, [&first](const Component& component) {
+    if (first == nullptr) first = &component;
+  });
+  if (first == nullptr) return "nothing";
+  if (plan.weighted) {
+    name = "weighted";
+  } else if (plan.split()) {
+    name = "split";
+  } else if (plan.kernel == KernelKind::kTensor) {
+    return digit_class(format, mask, plan, scale, bias);
+  } else if (plan.coarse.column > 0) {
+    name = name_of(make_coarse_epilogue(*first, mask, scale, bias));
+  } else if (plan.kernel == KernelKind::kSeparable && plan.digits > 0) {
+    const SeparableDigits digits =
+        make_separable_digits(format, mask, plan.rational).value_or(SeparableDigits{});
+    name =
+        codes_name(make_separable_epilogue(*first, mask, digits, scale, bias, plan.rational).codes);
+  } else if (plan.kernel == KernelKind::kBox) {
+    name = name_of(make_box_division(*first, mask, scale, bias, plan.rational),
+                   make_box_epilogue(*first, mask, scale, bias, plan.rational));
+  } else if (plan.kernel == KernelKind::kShift) {
+    const std::optional<Shift> shift = shift_of(mask);
+    name = shift ? name_of(make_box_epilogue(*first, shift->tap, scale, bias, plan.rational)) : "?";
+  } else {
+    name = name_of(make_epilogue(*first, mask, scale, bias, plan.rational, plan.accumulator));
+  }
+  return name + (is_mixed(format, bias) ? ", mixed" : "");
+}
+
+}  // namespace convolve::testing

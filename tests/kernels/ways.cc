@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/kernels/ways.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace convolve::testing {
+namespace {
+
+using Planned = bool (*)(const Plan&);
+
+bool any_plan(const Plan&) {
+  return true;
+}
+
+template <Accumulator kAccumulator>
+bool sums_in(const Plan& plan) {
+  return plan.accumulator == kAccumulator;
+}
+
+bool in_digits(const Plan& plan) {
+  return plan.digits > 0;
+}
+
+bool in_floats(const Plan& plan) {
+  return plan.digits == 0 && plan.coarse.column == 0 && plan.passes() == Passes::kRowColumn;
+}
+
+Way make_way(const std::string& name, KernelKind kernel, Planned planned, bool on_cpu = false) {
+  Way way{name, {}, planned, on_cpu};
+  way.options.kernel = kernel;
+  return way;
+}
+
+void add_tensor(std::vector<Way>& ways) {
+  for (int m = 0; m < kTensorMappingCount; ++m) {
+    const auto mapping = static_cast<TensorMapping>(m);
+    ways.push_back(make_way(std::string("tensor-") + tensor_mapping_name(mapping),
+                            KernelKind::kTensor, any_plan));
+    ways.back().options.mapping = mapping;
+  }
+}
+
+void add_box(std::vector<Way>& ways) {
+  const auto add = [&ways](const char* name, bool bands, Planned planned, bool on_cpu) {
+    ways.push_back(make_way(name, KernelKind::kBox, planned, on_cpu));
+    ways.back().options.bands = bands;
+  };
+  const Planned runs = [](const Plan& plan) { return plan.digits == 0 && plan.tile_width == 0; };
+  add("box-runs", false, runs, true);
+  add("box-strips", false, in_digits, false);
+  add(
+      "box-bands", true, [](const Plan& plan) { return plan.tile_width > 0; }, false);
+}
+
+void add_separable(std::vector<Way>& ways) {
+  const auto add = [&ways](const char* name, bool coarse, Planned planned, bool on_cpu = false) {
+    ways.push_back(make_way(name, KernelKind::kSeparable, planned, on_cpu));
+    ways.back().options.coarse = coarse;
+  };
+  add("separable-digits-fused", false, [](const Plan& p) { return in_digits(p) && p.fused; });
+  add("separable-digits-two-pass", false, [](const Plan& p) { return in_digits(p) && !p.fused; });
+  add("separable-fused", false, [](const Plan& p) { return in_floats(p) && p.fused; });
+  add(
+      "separable-two-pass", false, [](const Plan& p) { return in_floats(p) && !p.fused; }, true);
+  add("separable-coarse", true, [](const Plan& p) { return p.coarse.column > 0; });
+}
+
+void add_tiled(std::vector<Way>& ways, const char* name, KernelKind kernel) {
+  for (const int tile_width : {8, 16, 32, 64}) {
+    ways.push_back(make_way(name + ("-" + std::to_string(tile_width)), kernel, any_plan));
+    ways.back().options.tile_width = tile_width;
+  }
+}
+
+void add_weighted(std::vector<Way>& ways) {
+  const auto add = [&ways](const char* name, Planned planned) {
+    ways.push_back(make_way(name, KernelKind::kAuto, planned, true));
+    ways.back().options.alpha_mode = AlphaMode::kPremultiplied;
+  };
+  add("weighted-direct",
+      [](const Plan& p) { return p.weighted && p.weighted->passes == Passes::kDirect; });
+  add("weighted-passes",
+      [](const Plan& p) { return p.weighted && p.weighted->passes == Passes::kRowColumn; });
+}
+
+std::vector<Way> make_ways() {
+  std::vector<Way> ways;
+  ways.push_back(make_way("basic", KernelKind::kBasic, any_plan, true));
+  ways.push_back(make_way("constant", KernelKind::kConstant, any_plan));
+  add_tiled(ways, "tiled-input", KernelKind::kTiledInput);
+  add_tiled(ways, "tiled-output", KernelKind::kTiledOutput);
+  add_tiled(ways, "cached-halo", KernelKind::kCachedHalo);
+  const KernelKind coarsened = KernelKind::kCoarsened;
+  ways.push_back(make_way("coarsened-float32", coarsened, sums_in<Accumulator::kFloat32>, true));
+  ways.push_back(make_way("coarsened-int32", coarsened, sums_in<Accumulator::kInt32>));
+  ways.push_back(make_way("coarsened-float64", coarsened, sums_in<Accumulator::kFloat64>, true));
+  ways.push_back(make_way("coarsened-wide", coarsened, sums_in<Accumulator::kWide>, true));
+  add_separable(ways);
+  add_tensor(ways);
+  add_box(ways);
+  ways.push_back(make_way("shift", KernelKind::kShift, any_plan, true));
+  add_weighted(ways);
+  return ways;
+}
+
+}  // namespace
+
+const std::vector<Way>& all_ways() {
+  static const std::vector<Way> ways = make_ways();
+  return ways;
+}
+
+std::vector<Way> ways_of(const std::vector<std::string>& prefixes) {
+  std::vector<Way> chosen;
+  for (const Way& way : all_ways())
+    for (const std::string& prefix : prefixes)
+      if (way.name.compare(0, prefix.size(), prefix) == 0) {
+        chosen.push_back(way);
+        break;
+      }
+  if (!chosen.empty()) return chosen;
+  std::fprintf(stderr, "there is no way of these names\n");
+  std::exit(1);
+}
+
+DeviceCapabilities h100() {
+  DeviceCapabilities device;
+  device.backend = BackendKind::kCuda;
+  device.name = "H100";
+  device.compute_capability = 90;
+  device.shared_bytes = 227 * 1024;
+  device.processors = 132;
+  device.clock_mhz = 1980;
+  device.gigabytes_a_second = 3350;
+  return device;
+}
+
+}  // namespace convolve::testing
