@@ -52,7 +52,7 @@ Extent extent_of(const Words& picture) {
 
 std::int64_t draw_work(Random& random) {
   const int kind = random.integer(1, 1000);
-  return kind <= 5 ? 2'000'000'000 : kind <= 100 ? 300'000'000 : 40'000'000;
+  return kind <= 5 ? 1'000'000'000 : kind <= 80 ? 300'000'000 : 40'000'000;
 }
 
 }  // namespace storm

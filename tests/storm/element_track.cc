@@ -89,7 +89,7 @@ class ElementPlayer {
     bool planned = false;
     for (const Words::Word& word : step)
       if (is_property(word.first) && set(word)) planned = planned || needs_plan(word.first);
-    if (step.has("flush")) flush();
+    if (step.has("flush") && !caps_.empty()) flush();
     change_picture(step);
     if (!outcome_.fault.empty()) return false;
     if (caps_ != caps_text(picture_)) {
@@ -217,6 +217,7 @@ class ElementPlayer {
   void judge_frame(const Bytes& frame, Bytes& given, bool fields, unsigned seed) {
     ++outcome_.frames;
     std::string first_fault;
+    std::vector<RunArguments> matching;
     for (const RunArguments& arguments : possible_) {
       auto settings = resolve(in_force_);
       settings.value().arguments = arguments;
@@ -224,14 +225,13 @@ class ElementPlayer {
       settings.value().options.bias = arguments.bias;
       Outcome tried;
       judge_with(settings.value(), frame, given, fields, seed, &tried);
-      if (tried.fault.empty()) {
-        outcome_.add(tried);
-        possible_ = {arguments};
-        return;
-      }
       if (first_fault.empty()) first_fault = tried.fault;
+      if (!tried.fault.empty()) continue;
+      if (matching.empty()) outcome_.add(tried);
+      matching.push_back(arguments);
     }
-    fail(first_fault + " [" + harness_.get_string("active-plan") + "]");
+    possible_ = matching;
+    if (matching.empty()) fail(first_fault + " [" + harness_.get_string("active-plan") + "]");
   }
 
   void judge_with(const Settings& settings, const Bytes& frame, Bytes& given, bool fields,

@@ -36,15 +36,27 @@ int whole(const Words& words, const char* name, int fallback = 0) {
   return words.has(name) ? std::atoi(words.get(name).c_str()) : fallback;
 }
 
-/// `format` as of a picture that is larger by `spare` pixels each way.
-FrameFormat planned_format(const Words& words, int spare, unsigned channels) {
+/// True if samples of both lie alike. The padding that completes the last pair of an odd width lies
+/// elsewhere in wider pictures.
+bool alike(const FrameFormat& a, const FrameFormat& b) {
+  for (int p = 0; p < a.plane_count; ++p)
+    for (int c = 0; c < a.planes[p].component_count; ++c)
+      if (a.planes[p].components[c].offset != b.planes[p].components[c].offset) return false;
+  return true;
+}
+
+/// `format` as of a picture that is larger by `spare` pixels each way, if there is one.
+FrameFormat planned_format(const Words& words, const FrameFormat& format, int spare,
+                           unsigned channels) {
   Words larger = words;
   const std::string size = words.get("size");
   const std::size_t times = size.find('x');
   larger.set("size", std::to_string(std::atoi(size.c_str()) + spare) + "x" +
                          std::to_string(std::atoi(size.c_str() + times + 1) + spare));
   const std::optional<GstVideoInfo> info = picture_info(caps_text(larger));
-  return info ? cudaconvolve::frame_format(*info, channels) : FrameFormat{};
+  if (!info) return format;
+  const FrameFormat planned = cudaconvolve::frame_format(*info, channels);
+  return alike(planned, format) ? planned : format;
 }
 
 class EnginePlayer {
@@ -92,7 +104,7 @@ class EnginePlayer {
     }
     const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
     const FrameFormat planned =
-        planned_format(words, whole(words, "spare"), settings.value().channels);
+        planned_format(words, format, whole(words, "spare"), settings.value().channels);
     auto convolver = convolve::Convolver::create(planned, settings.value().mask,
                                                  ways(words, settings.value().options), device_);
     if (!convolver.ok()) return check_refusal(words, convolver.status());

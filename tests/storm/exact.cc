@@ -65,7 +65,7 @@ std::vector<Truth> ExactComponent::row(int x, int count, int y) const {
 
 double ExactComponent::cost(int count) const {
   // Nanoseconds a tap: in whole numbers, in the digits of real weights, in quad precision.
-  const double a_tap = alpha_ ? 40 : rational_ ? 1 : 6;
+  const double a_tap = alpha_ ? (rational_ ? 30 : 150) : (rational_ ? 1 : 6);
   const double outputs = count + settings_.mask.width - 1;
   return 1000 + outputs * a_tap * static_cast<double>(settings_.mask.taps());
 }

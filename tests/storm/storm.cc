@@ -129,8 +129,8 @@ class Storm {
   }
 
   void shrink_failure(const Case& c, const std::string& fault) {
-    // A case that hangs is seen to hang soon; one that is slow is not to be mistaken for it.
-    const double limit = std::min(line_.limit, 5.0);
+    // A case that hangs is seen to hang soon.
+    const double limit = std::max(1.0, line_.limit / 10);
     std::string last = fault;
     const Case smallest = shrink(
         c, fault,

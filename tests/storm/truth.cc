@@ -10,8 +10,10 @@ namespace {
 
 using convolve::KernelKind;
 
-/// Products of weights and samples that a direct kernel may take for one frame.
-constexpr double kAffordable = 1e8;
+/// Products of weights and samples of one frame for which there is time: kernel basic takes them
+/// one by one, in a loop that is easy to trust.
+constexpr double kBasicProducts = 2e6;
+constexpr double kCoarsenedProducts = 1e8;
 
 double products(const convolve::FrameFormat& format, const convolve::Mask& mask) {
   double samples = 0;
@@ -26,13 +28,13 @@ double products(const convolve::FrameFormat& format, const convolve::Mask& mask)
 std::vector<KernelKind> candidates(const std::string& plan, double work) {
   std::vector<KernelKind> kernels;
   if (plan.rfind("cpu ", 0) == 0) {
-    for (const KernelKind kernel :
-         {KernelKind::kBasic, KernelKind::kCoarsened, KernelKind::kSeparable}) {
+    const auto other = [&](KernelKind kernel, bool affordable) {
       const std::string nick = convolve::kernel_info(kernel).nick;
-      const bool same = plan.find(" " + nick + " ") != std::string::npos;
-      const bool direct = kernel != KernelKind::kSeparable;
-      if (!same && (!direct || work <= kAffordable)) kernels.push_back(kernel);
-    }
+      if (affordable && plan.find(" " + nick + " ") == std::string::npos) kernels.push_back(kernel);
+    };
+    other(KernelKind::kBasic, work <= kBasicProducts);
+    other(KernelKind::kCoarsened, work <= kCoarsenedProducts);
+    other(KernelKind::kSeparable, true);
   }
   kernels.push_back(KernelKind::kAuto);
   return kernels;
