@@ -47,6 +47,7 @@ Track draw_element(Random& random, std::int64_t max_pixels, int steps) {
   track.head = draw_picture(random, max_pixels);
   if (random.chance(20)) track.head.add("threads", std::to_string(random.integer(1, 4)));
   Words picture = track.head;
+  if (random.chance(10)) track.head.add("backend", "auto");
   for (int s = 0; s < steps; ++s) {
     Words step;
     draw_frame(random, &step);

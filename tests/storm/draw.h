@@ -29,6 +29,9 @@ std::int64_t draw_work(Random& random);
 /// The text of a mask of any kind that takes about `work` products of a picture of that extent.
 std::string draw_mask(Random& random, const Extent& extent, std::int64_t work);
 
+/// The rows of a square mask without a divisor, as mask-matrix takes them.
+std::string draw_matrix(Random& random);
+
 /// Properties in a random order: all kinds of them at first, later some.
 void draw_properties(Random& random, const Extent& extent, bool first, Words* step);
 

@@ -194,6 +194,17 @@ std::string draw_large(Random& random, std::int64_t row_work) {
 
 }  // namespace
 
+std::string draw_matrix(Random& random) {
+  const int side = random.integer(1, 7);
+  std::string text;
+  for (int k = 0; k < side * side; ++k) {
+    if (k > 0) text += k % side == 0 ? "; " : " ";
+    text += std::to_string(random.integer(-5, 9));
+    if (random.chance(20)) text += "." + std::to_string(random.integer(1, 99));
+  }
+  return text;
+}
+
 std::string draw_mask(Random& random, const Extent& extent, std::int64_t work) {
   const std::int64_t taps = std::max<std::int64_t>(1, work / extent.pixels());
   const int kind = random.integer(1, 100);

@@ -44,7 +44,10 @@ std::string draw_kernel(Random& random) {
 void draw_property(Random& random, const Extent& extent, int which, Words* step) {
   switch (which) {
     case 0:
-      step->add("mask", draw_mask(random, extent, draw_work(random)));
+      if (random.chance(4))
+        step->add("mask-matrix", draw_matrix(random));
+      else
+        step->add("mask", draw_mask(random, extent, draw_work(random)));
       break;
     case 1:
       step->add("border", random.pick(kBorders));

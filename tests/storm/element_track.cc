@@ -51,7 +51,8 @@ class ElementPlayer {
       : track_(track),
         backend_(backend),
         picture_(track.head),
-        harness_({{"backend", backend}, {"threads", track.head.get("threads", "0")}}) {}
+        harness_({{"backend", track.head.get("backend", backend)},
+                  {"threads", track.head.get("threads", "0")}}) {}
 
   Outcome play() {
     int number = 0;
@@ -121,9 +122,9 @@ class ElementPlayer {
 
   /// True if the element takes the value.
   bool set(const Words::Word& word) {
-    harness_.set(word.first, word.second);
+    harness_.set(word.first, property_text(word));
     if (takes(word)) {
-      wanted_.set(word.first, word.second);
+      wanted_.set(meaning(word).first, word.second);
       return true;
     }
     const Said said = listen();
@@ -245,7 +246,7 @@ class ElementPlayer {
     evidence.seed = seed;
     evidence.passthrough = convolve::is_passthrough(format, settings.mask, settings.arguments.scale,
                                                     settings.arguments.bias);
-    if (!evidence.passthrough && plan.rfind(backend_, 0) != 0) {
+    if (!evidence.passthrough && !track_.head.has("backend") && plan.rfind(backend_, 0) != 0) {
       outcome->fault = "another backend ran";
       return;
     }

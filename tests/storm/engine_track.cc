@@ -80,9 +80,10 @@ class EnginePlayer {
       // What is about one frame alone does not stay.
       Words all = words_;
       for (const Words::Word& word : step) {
-        if (takes(word)) all.set(word.first, word.second);
-        if (takes(word) && (is_property(word.first) || words_.has(word.first)))
-          words_.set(word.first, word.second);
+        if (!takes(word)) continue;
+        const Words::Word what = meaning(word);
+        all.set(what.first, what.second);
+        if (is_property(word.first) || words_.has(what.first)) words_.set(what.first, what.second);
       }
       ++number;
       play_step(all, static_cast<unsigned>(number));

@@ -71,7 +71,7 @@ class ComponentJudge {
     }
   }
 
-  /// All rows beside the reference, or as many as `budget` has time for, down to none.
+  /// All rows beside the reference, or as many as `budget` has time for, or some samples.
   void beside_reference(double budget) {
     const double cost = exact().cost(rule_.width);
     const auto rows = static_cast<int>(std::min<double>(rule_.height, budget / cost));
@@ -80,6 +80,13 @@ class ComponentJudge {
       const auto from = static_cast<unsigned>(static_cast<std::int64_t>(k) * rule_.height / rows);
       const int y = static_cast<int>((from + evidence_.seed) % static_cast<unsigned>(rule_.height));
       check_row(0, rule_.width, y);
+    }
+    if (rows > 0 || rule_.height == 0) return;
+    const auto samples = static_cast<int>(std::min(4.0, budget / exact().cost(1)));
+    for (int k = 0; k < samples && verdict_.fault.empty(); ++k) {
+      const unsigned number = evidence_.seed * 4 + static_cast<unsigned>(k);
+      check_row(static_cast<int>(number * 7919u % static_cast<unsigned>(rule_.width)), 1,
+                static_cast<int>(number * 104729u % static_cast<unsigned>(rule_.height)));
     }
   }
 

@@ -13,9 +13,9 @@ namespace {
 using convolve::KernelInfo;
 using convolve::Result;
 
-constexpr std::string_view kProperties[] = {"mask",   "operation", "normalize", "scale",
-                                            "bias",   "border",    "channels",  "alpha-mode",
-                                            "kernel", "tile-width"};
+constexpr std::string_view kProperties[] = {"mask-matrix", "mask",   "operation", "normalize",
+                                            "scale",       "bias",   "border",    "channels",
+                                            "alpha-mode",  "kernel", "tile-width"};
 
 /// The index of `value` among `names`; 0 if it is none of them.
 template <class Enum, std::size_t n>
@@ -53,8 +53,25 @@ bool is_property(std::string_view name) {
   return std::find(std::begin(kProperties), std::end(kProperties), name) != std::end(kProperties);
 }
 
+Words::Word meaning(const Words::Word& word) {
+  return {word.first == "mask-matrix" ? "mask" : word.first, word.second};
+}
+
+std::string property_text(const Words::Word& word) {
+  if (word.first != "mask-matrix") return word.second;
+  std::string text = "<<";
+  for (const char c : word.second) {
+    if (c == ' ' && text.back() == '<') continue;
+    if (c == ';')
+      text += ">,<";
+    else
+      text += c == ' ' ? ',' : c;
+  }
+  return text + ">>";
+}
+
 bool takes(const Words::Word& word) {
-  return word.first != "mask" || convolve::parse_mask(word.second).ok();
+  return meaning(word).first != "mask" || convolve::parse_mask(word.second).ok();
 }
 
 Result<Settings> resolve(const Words& words) {

@@ -21,6 +21,12 @@ struct Settings {
 /// True for the name of a property of the element that changes while it plays.
 bool is_property(std::string_view name);
 
+/// What the word does to the settings: a mask-matrix is a mask in another dress, written as rows.
+Words::Word meaning(const Words::Word& word);
+
+/// The value as the element's property takes it.
+std::string property_text(const Words::Word& word);
+
 /// True if the element must take the value: only masks can be refused as they are set.
 bool takes(const Words::Word& word);
 
