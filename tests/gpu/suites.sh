@@ -4,8 +4,8 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop contexts fault pipelines benchmark speed grid sizes
-            epilogues alignments)
+            initcheck synccheck start_stop contexts fault sizes epilogues alignments storm
+            pipelines benchmark speed grid)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -89,6 +89,31 @@ suite_fault() {
   "$here/tests/fault" auto 300
   "$here/tests/fault" cuda 300
   echo 'figure: auto: 300 right frames, one warning; cuda: one error'
+}
+
+# Random cases, each frame on CUDA beside the CPU: $STORM_PROCESSES storms (default 8) beside each
+# other, of seeds from $SEED on (default the time), for $SECONDS (default 150). First the cases that
+# have failed before.
+suite_storm() {
+  local status=0 first=${SEED:-$(date +%s)} processes=${STORM_PROCESSES:-8} k
+  local -a children=() logs=()
+  export G_DEBUG=fatal-warnings,fatal-criticals
+  "$here/tests/storm" --backend=cuda --corpus="$here/data/storm" || status=1
+  for ((k = 0; k < processes; k++)); do
+    logs+=("$out/storm-$((first + k)).log")
+    "$here/tests/storm" --backend=cuda --seed=$((first + k)) --seconds="$storm_seconds" \
+      >"${logs[k]}" 2>&1 &
+    children+=($!)
+  done
+  for k in "${children[@]}"; do wait "$k" || status=1; done
+  cat "${logs[@]}"
+  # figure: seed S: N cases, F frames, E element / G engine, ...
+  awk -v processes="$processes" -v first="$first" '
+    /^figure: seed / { cases += $4; frames += $6; element += $8; engine += $11 }
+    /^FAIL / { failed++ }
+    END { printf "figure: %d frames in %d cases, %d element / %d engine, %d failed, %d seeds from %s\n",
+                 frames, cases, element, engine, failed, processes, first }' "${logs[@]}"
+  return "$status"
 }
 
 # README's lines, on the GPU. Each must end by itself, without an error.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Plays a track through the engine's public face: every way of a kernel can be asked for, and
+// frames lie anywhere in host or device memory.
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plugin/formats.h"
+#include "tests/storm/picture.h"
+#include "tests/storm/plant.h"
+#include "tests/storm/play.h"
+#include "tests/storm/surface.h"
+#include "tests/storm/truth.h"
+
+namespace storm {
+namespace {
+
+using convolve::FrameFormat;
+using convolve::FrameView;
+using convolve::Status;
+
+/// Kernels of what the engine may be asked for beside the element's properties.
+convolve::Options ways(const Words& words, convolve::Options options) {
+  for (int m = 0; m < convolve::kTensorMappingCount; ++m)
+    if (words.get("mapping") ==
+        convolve::tensor_mapping_name(static_cast<convolve::TensorMapping>(m)))
+      options.mapping = static_cast<convolve::TensorMapping>(m);
+  if (words.has("coarse")) options.coarse = words.get("coarse") == "1";
+  if (words.has("bands")) options.bands = words.get("bands") == "1";
+  return options;
+}
+
+int whole(const Words& words, const char* name, int fallback = 0) {
+  return words.has(name) ? std::atoi(words.get(name).c_str()) : fallback;
+}
+
+/// True if samples of both lie alike. The padding that completes the last pair of an odd width lies
+/// elsewhere in wider pictures.
+bool alike(const FrameFormat& a, const FrameFormat& b) {
+  for (int p = 0; p < a.plane_count; ++p)
+    for (int c = 0; c < a.planes[p].component_count; ++c)
+      if (a.planes[p].components[c].offset != b.planes[p].components[c].offset) return false;
+  return true;
+}
+
+/// `format` as of a picture that is larger by `spare` pixels each way, if there is one.
+FrameFormat planned_format(const Words& words, const FrameFormat& format, int spare,
+                           unsigned channels) {
+  Words larger = words;
+  const std::string size = words.get("size");
+  const std::size_t times = size.find('x');
+  larger.set("size", std::to_string(std::atoi(size.c_str()) + spare) + "x" +
+                         std::to_string(std::atoi(size.c_str() + times + 1) + spare));
+  const std::optional<GstVideoInfo> info = picture_info(caps_text(larger));
+  if (!info) return format;
+  const FrameFormat planned = cudaconvolve::frame_format(*info, channels);
+  return alike(planned, format) ? planned : format;
+}
+
+class EnginePlayer {
+ public:
+  EnginePlayer(const Track& track, const std::string& backend)
+      : track_(track),
+        kind_(backend == "cuda" ? convolve::BackendKind::kCuda : convolve::BackendKind::kCpu),
+        words_(track.head) {}
+
+  Outcome play() {
+    convolve::DeviceOptions options;
+    options.threads = whole(words_, "threads");
+    auto device = convolve::open_device(kind_, options);
+    if (!device.ok()) {
+      outcome_.fault = "no device: " + device.status().message();
+      return outcome_;
+    }
+    device_ = std::move(device.value());
+    int number = 0;
+    for (const Words& step : track_.steps) {
+      // What is about one frame alone does not stay.
+      Words all = words_;
+      for (const Words::Word& word : step) {
+        if (!takes(word)) continue;
+        const Words::Word what = meaning(word);
+        all.set(what.first, what.second);
+        if (is_property(word.first) || words_.has(what.first)) words_.set(what.first, what.second);
+      }
+      ++number;
+      play_step(all, static_cast<unsigned>(number));
+      if (outcome_.fault.empty()) continue;
+      outcome_.fault = "frame " + std::to_string(number) + ": " + outcome_.fault;
+      break;
+    }
+    return outcome_;
+  }
+
+ private:
+  void play_step(const Words& words, unsigned number) {
+    const std::optional<GstVideoInfo> info = picture_info(caps_text(words));
+    if (!info) return fail("no such picture: " + caps_text(words));
+    const auto settings = resolve(words);
+    if (!settings.ok()) {
+      ++outcome_.refused;
+      return;
+    }
+    const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
+    const FrameFormat planned =
+        planned_format(words, format, whole(words, "spare"), settings.value().channels);
+    auto convolver = convolve::Convolver::create(planned, settings.value().mask,
+                                                 ways(words, settings.value().options), device_);
+    if (!convolver.ok()) return check_refusal(words, convolver.status());
+
+    Bytes frame =
+        make_frame(*info, words.get("fill", "random"),
+                   static_cast<unsigned>(std::strtoul(words.get("q").c_str(), nullptr, 10)));
+    FrameView picture = view_of(*info, format, frame);
+    const std::string part = words.get("view", "frame");
+    if (part != "frame") picture = field_of(picture, part == "top" ? 0 : 1);
+    if (!has_rows(picture)) return;
+    run(words, picture, planned, *convolver.value(), settings.value(), number);
+  }
+
+  void check_refusal(const Words& words, const Status& status) {
+    ++outcome_.refused;
+    const bool asked = words.get("kernel", "auto") != "auto" || words.has("mapping") ||
+                       words.has("coarse") || words.has("bands");
+    if (status.code() != convolve::Code::kUnsupported || ground_of(status.message()).empty())
+      return fail("refused without a ground: " + status.message());
+    if (!asked) fail("refused though nothing was forced: " + status.message());
+  }
+
+  void run(const Words& words, const FrameView& picture, const FrameFormat& planned,
+           convolve::Convolver& convolver, const Settings& settings, unsigned number) {
+    const bool on_device = kind_ == convolve::BackendKind::kCuda && words.get("memory") == "cuda";
+    Surface source(picture.format, whole(words, "source"), on_device);
+    std::vector<std::unique_ptr<Surface>> targets;
+    for (int k = 0; k < whole(words, "times", 1); ++k) {
+      targets.push_back(
+          std::make_unique<Surface>(picture.format, whole(words, "target") + k * 64, on_device));
+      if (!targets.back()->good() || !targets.back()->poison()) return;
+    }
+    if (!source.good() || !source.poison() || !source.write(picture)) return;
+
+    Bytes nothing;
+    plant_fault(words, nothing);
+    Status status;
+    for (const std::unique_ptr<Surface>& target : targets)
+      if (status.ok()) status = convolver.run(source.view(), target->view(), settings.arguments);
+    if (status.ok()) status = device_->finish();
+    if (!status.ok()) return fail("no frame: " + status.message());
+
+    const std::string plan = convolver.plan().to_string();
+    Surface truth(picture.format, 0, false);
+    truth_.prepare(planned, settings, plan);
+    Evidence evidence;
+    evidence.planned = planned;
+    evidence.source = picture;
+    evidence.seed = number;
+    if (truth_.run(picture, truth.view(), settings.arguments)) evidence.truth = truth.view();
+    for (const std::unique_ptr<Surface>& target : targets) {
+      ++outcome_.frames;
+      if (!target->read()) return fail("no frame: it cannot be copied");
+      if (!target->guards_intact()) return fail("wrote outside its rows [" + plan + "]");
+      evidence.given = target->host();
+      plant_byte(words, target->host());
+      outcome_.add(judge(evidence, settings));
+      if (!outcome_.fault.empty()) {
+        outcome_.fault += " [" + plan + "]";
+        return;
+      }
+    }
+  }
+
+  static void plant_byte(const Words& words, const FrameView& given) {
+    Bytes first = {*given.data[0]};
+    plant_fault(words, first);
+    *given.data[0] = first[0];
+  }
+
+  void fail(std::string what) {
+    if (outcome_.fault.empty()) outcome_.fault = std::move(what);
+  }
+
+  const Track& track_;
+  const convolve::BackendKind kind_;
+  Words words_;  ///< The track's head and all properties as set last.
+  std::shared_ptr<convolve::Device> device_;
+  TruthMaker truth_;
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome play_engine(const Track& track, const std::string& backend) {
+  return EnginePlayer(track, backend).play();
+}
+
+}  // namespace storm

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/storm/truth.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace storm {
+namespace {
+
+using convolve::KernelKind;
+
+/// Products of weights and samples of one frame for which there is time: kernel basic takes them
+/// one by one, in a loop that is easy to trust.
+constexpr double kBasicProducts = 2e6;
+constexpr double kCoarsenedProducts = 1e8;
+
+double products(const convolve::FrameFormat& format, const convolve::Mask& mask) {
+  double samples = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c)
+      samples += static_cast<double>(format.planes[p].components[c].width) *
+                 static_cast<double>(format.planes[p].components[c].height);
+  return samples * static_cast<double>(mask.taps());
+}
+
+/// Kernels of the CPU to try in turn: another one than in `plan`, if it does not take too long.
+std::vector<KernelKind> candidates(const std::string& plan, double work) {
+  std::vector<KernelKind> kernels;
+  if (plan.rfind("cpu ", 0) == 0) {
+    const auto other = [&](KernelKind kernel, bool affordable) {
+      const std::string nick = convolve::kernel_info(kernel).nick;
+      if (affordable && plan.find(" " + nick + " ") == std::string::npos) kernels.push_back(kernel);
+    };
+    other(KernelKind::kBasic, work <= kBasicProducts);
+    other(KernelKind::kCoarsened, work <= kCoarsenedProducts);
+    other(KernelKind::kSeparable, true);
+  }
+  kernels.push_back(KernelKind::kAuto);
+  return kernels;
+}
+
+}  // namespace
+
+TruthMaker::TruthMaker() {
+  auto device = convolve::open_device(convolve::BackendKind::kCpu, {});
+  if (device.ok()) device_ = std::move(device.value());
+}
+
+void TruthMaker::prepare(const convolve::FrameFormat& format, const Settings& settings,
+                         const std::string& plan) {
+  convolver_.reset();
+  if (device_ == nullptr) return;
+  convolve::Options options = settings.options;
+  options.tile_width = 0;
+  for (const KernelKind kernel : candidates(plan, products(format, settings.mask))) {
+    options.kernel = kernel;
+    auto made = convolve::Convolver::create(format, settings.mask, options, device_);
+    if (!made.ok()) continue;
+    convolver_ = std::move(made.value());
+    return;
+  }
+}
+
+bool TruthMaker::run(const convolve::FrameView& source, const convolve::FrameView& target,
+                     const convolve::RunArguments& arguments) {
+  return convolver_ != nullptr && convolver_->run(source, target, arguments).ok() &&
+         device_->finish().ok();
+}
+
+}  // namespace storm
