@@ -61,7 +61,7 @@ int replay(const char* path, int only) {
     ++failed;
     std::printf("FAIL input %zu: %s\n", i, fault.c_str());
   }
-  std::printf("beside: %d inputs\n", tried);
+  std::printf("beside: %d fuzz inputs\n", tried);
   const bool good = tried > 0 && failed == 0;
   std::printf("%d passed, %d failed\n", good ? 1 : 0, good ? 0 : 1);
   return good ? 0 : 1;

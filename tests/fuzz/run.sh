@@ -92,12 +92,12 @@ fuzz() {
   return "$status"
 }
 
-# By edges, not by how often each is passed: that keeps hundreds, not thousands.
+# The fewest inputs that do the same as all of them together.
 merge() {
   local target=$1 dir=$state/$1
   rm -rf "$dir/merged"
   mkdir "$dir/merged"
-  "$(program "$target")" -merge=1 -use_counters=0 "$dir/merged" "$dir/corpus" \
+  "$(program "$target")" -merge=1 "$dir/merged" "$dir/corpus" \
     >"$dir/merge.log" 2>&1 </dev/null
   mkdir -p "$here/found"
   "$here/pack.py" pack "$dir/merged" "$here/found/$target.pack" "$pack_bytes"
