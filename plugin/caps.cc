@@ -74,6 +74,12 @@ convolve::Result<GstVideoInfo> parse_caps(const GstCaps* caps) {
     return convolve::unsupported(what + " is not supported: the format is none of the template's");
   if (GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_FIELDS)
     return convolve::unsupported("interlace-mode=fields is not supported");
+  // The template would add the mode to the output's caps, and halve their frames.
+  if (gst_caps_features_contains(gst_caps_get_features(caps, 0),
+                                 GST_CAPS_FEATURE_FORMAT_INTERLACED) &&
+      GST_VIDEO_INFO_INTERLACE_MODE(&info) != GST_VIDEO_INTERLACE_MODE_ALTERNATE)
+    return convolve::unsupported(
+        "format:Interlaced without interlace-mode=alternate is not supported");
   if (GST_VIDEO_INFO_MULTIVIEW_MODE(&info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED)
     return convolve::unsupported(
         "multiview-mode=separated is not supported: a buffer must hold one picture");

@@ -294,6 +294,20 @@ TEST(HostileCaps, AreRefused) {
     }
 }
 
+/// The template's only mode with the feature would end up in the output's caps alone.
+TEST(HostileCaps, WithTheFeatureOfFieldsAloneAreRefused) {
+  Harness harness(Settings{{"mask", "box:3"}});
+  gst_harness_set_src_caps(
+      harness.get(),
+      gst_caps_from_string("video/x-raw(format:Interlaced),format=GRAY8,width=16,height=16,"
+                           "framerate=25/1"));
+  EXPECT_NE(harness.push(oracle::Bytes(256)), GST_FLOW_OK);
+  EXPECT_EQ(harness.pull_buffer(), nullptr);
+  const std::vector<check::Message> errors = harness.errors();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].text.find("interlace-mode=alternate"), std::string::npos) << errors[0].text;
+}
+
 /// What caps may leave out, or say in words that nobody knows.
 TEST(OddCaps, AreRefusedOrGiveThePictureOfTheirInfo) {
   const char* const fields[] = {

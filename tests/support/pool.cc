@@ -29,6 +29,12 @@ GstFlowReturn test_pool_alloc(GstBufferPool* pool, GstBuffer** buffer,
   return *buffer != nullptr ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
+/// Marks the memory as changed, for which a pool drops the buffer: the default is to cut or stretch
+/// its memory to the size that was agreed upon, which is not what `make` made.
+void test_pool_reset_buffer(GstBufferPool*, GstBuffer* buffer) {
+  GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_TAG_MEMORY);
+}
+
 void test_pool_finalize(GObject* object) {
   delete reinterpret_cast<TestPool*>(object)->make;
   G_OBJECT_CLASS(test_pool_parent_class)->finalize(object);
@@ -38,6 +44,7 @@ void test_pool_class_init(TestPoolClass* klass) {
   G_OBJECT_CLASS(klass)->finalize = test_pool_finalize;
   klass->parent_class.get_options = test_pool_options;
   klass->parent_class.alloc_buffer = test_pool_alloc;
+  klass->parent_class.reset_buffer = test_pool_reset_buffer;
 }
 
 void test_pool_init(TestPool*) {}

@@ -9,7 +9,7 @@
 
 namespace check {
 
-/// A new pool whose buffers come from `make`. It takes any configuration.
+/// A new pool whose buffers come from `make`, each time a new one. It takes any configuration.
 GstBufferPool* make_pool(std::function<GstBuffer*()> make);
 
 /// Offers a `pool` (it keeps a reference) of buffers of `size` bytes, at most `max_buffers` of them
