@@ -72,13 +72,12 @@ void compare_bytes(const FrameView& answer, const FrameView& truth, int p, Diffe
   }
 }
 
-/// No code may be two off, and few may be one off: the zone is a thirty-second part of all values,
-/// and more of codes that are fine beside the arithmetic.
-void compare_codes(const FrameView& answer, const FrameView& truth, int p, Difference& found) {
-  constexpr std::size_t kAlwaysAllowed = 16;
+/// No code may be two off, and no more than a share one off.
+void compare_codes(const FrameView& answer, const FrameView& truth, int p, double share,
+                   Difference& found) {
+  constexpr double kAlwaysAllowed = 16;
   const PlaneFormat& plane = truth.format.planes[p];
   for (int c = 0; c < plane.component_count; ++c) {
-    const std::size_t share = plane.components[c].depth > 13 ? 2 : 8;
     const Picture got = decode_component(answer, p, c), wanted = decode_component(truth, p, c);
     std::size_t neighbours = 0;
     for (std::size_t k = 0; k < got.codes.size(); ++k) {
@@ -89,7 +88,8 @@ void compare_codes(const FrameView& answer, const FrameView& truth, int p, Diffe
       found.add(at(p, static_cast<int>(k % width), static_cast<int>(k / width)), got.codes[k],
                 wanted.codes[k]);
     }
-    if (neighbours > kAlwaysAllowed + got.codes.size() / share)
+    if (static_cast<double>(neighbours) >
+        kAlwaysAllowed + share * static_cast<double>(got.codes.size()))
       found.add("plane " + std::to_string(p) + " has too many codes that are one off",
                 static_cast<int>(neighbours), 0);
   }
@@ -114,13 +114,13 @@ void fill_frame(const FrameView& frame, std::uint64_t seed) {
   }
 }
 
-std::string find_fault(const FrameView& answer, const FrameView& truth, Agreement agreement) {
+std::string find_fault(const FrameView& answer, const FrameView& truth, Tolerance tolerance) {
   Difference found;
   for (int p = 0; p < truth.format.plane_count; ++p) {
-    if (agreement == Agreement::kBytes)
-      compare_bytes(answer, truth, p, found);
+    if (tolerance.neighbours)
+      compare_codes(answer, truth, p, tolerance.share, found);
     else
-      compare_codes(answer, truth, p, found);
+      compare_bytes(answer, truth, p, found);
   }
   return found.count == 0 ? std::string()
                           : std::to_string(found.count) + " differ, first " + found.first;

@@ -13,14 +13,15 @@ namespace convolve::testing {
 /// of its arguments.
 void fill_frame(const FrameView& frame, std::uint64_t seed);
 
-/// How far an answer may be from the truth.
-enum class Agreement : int {
-  kBytes,  ///< Rational masks: the same codes.
-  kCodes,  ///< Real masks: codes may be one off, where sums are near a rounding boundary.
+/// How far an answer may be from the truth: not at all with rational masks; with real ones codes
+/// may be one off where sums are near a rounding boundary, and so no more than a share of them.
+struct Tolerance {
+  bool neighbours = false;
+  double share = 0;
 };
 
 /// Compares two frames of one format, both in host memory, by all bytes that belong to samples.
 /// What differs, or nothing.
-std::string find_fault(const FrameView& answer, const FrameView& truth, Agreement agreement);
+std::string find_fault(const FrameView& answer, const FrameView& truth, Tolerance tolerance);
 
 }  // namespace convolve::testing

@@ -213,24 +213,23 @@ std::map<std::string, int> wanted_classes(const ClassArguments& arguments) {
   return wanted;
 }
 
-/// What an H100 would plan.
+/// What an H100 would plan for the last size, which all ways serve.
 PlannedFormats plans(const std::vector<Job>& jobs) {
   PlannedFormats planned;
   for (const Job& job : jobs)
-    for (const Size size : {kSizes[0], kSizes[2]})
-      for (const Level& level : kLevels)
-        for (const Way& way : job.scene->ways) {
-          const FrameFormat frame = make_format(*job.format, size.width, size.height, job.channels);
-          Options options = way.options;
-          options.scale = level.scale;
-          options.bias = level.bias;
-          const auto plan = make_plan(frame, job.scene->mask->mask, options, h100());
-          if (!plan.ok() || !way.planned(plan.value())) continue;
-          planned[way.name + " by " +
-                  epilogue_class(frame, job.scene->mask->mask, plan.value(), level.scale,
-                                 level.bias)]
-              .insert(job.format->name);
-        }
+    for (const Level& level : kLevels)
+      for (const Way& way : job.scene->ways) {
+        const FrameFormat frame =
+            make_format(*job.format, kSizes[2].width, kSizes[2].height, job.channels);
+        Options options = way.options;
+        options.scale = level.scale;
+        options.bias = level.bias;
+        const auto plan = make_plan(frame, job.scene->mask->mask, options, h100());
+        if (!plan.ok() || !way.planned(plan.value())) continue;
+        planned[way.name + " by " +
+                epilogue_class(frame, job.scene->mask->mask, plan.value(), level.scale, level.bias)]
+            .insert(job.format->name);
+      }
   return planned;
 }
 

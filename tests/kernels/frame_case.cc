@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/kernels/frame_case.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
+#include "kernels/core/arithmetic.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/runner.h"
 
@@ -21,6 +23,18 @@ std::string name_of(const FrameFormat& frame, const TestMask& mask, const RunArg
   if (how.scale != 1 || how.bias != 0)
     std::snprintf(values, sizeof values, " scale %g bias %g", how.scale, how.bias);
   return name + values;
+}
+
+/// Of codes that the zone may make one off: what it takes of all values, and patches of one value
+/// that lie in it.
+double neighbour_share(const FrameFormat& frame, const Mask& mask, double scale) {
+  constexpr double kPatches = 0.125;
+  double widest = 0;
+  (void)all_filtered(frame, [&](const Component& component) {
+    widest = std::max(widest, zone(mask, scale, component.depth));
+    return true;
+  });
+  return kPatches + 2 * widest;
 }
 
 }  // namespace
@@ -53,7 +67,7 @@ bool FrameCase::make_truth(ClassWorker& worker) {
     return false;
   }
   const bool rational = convolver.value()->plan().rational;
-  agreement_ = rational ? Agreement::kBytes : Agreement::kCodes;
+  if (!rational) tolerance_ = {true, neighbour_share(frame_, mask_->mask, how_.scale)};
   std::int64_t bytes = 0;
   for (int p = 0; p < frame_.plane_count; ++p)
     bytes += std::int64_t{frame_.planes[p].rows} * frame_.planes[p].row_bytes;
@@ -63,7 +77,7 @@ bool FrameCase::make_truth(ClassWorker& worker) {
   GuardedFrame exact(frame_, 0, false);
   reference_run(source_.view(), exact.view(), mask_->mask, how_);
   worker.judge("cpu", format_, name_ + ", of the reference",
-               find_fault(truth_.view(), exact.view(), Agreement::kBytes));
+               find_fault(truth_.view(), exact.view(), {}));
   return true;
 }
 
@@ -101,9 +115,9 @@ void FrameCase::run(ClassWorker& worker, const std::string& key, Convolver& conv
         return run.ok() ? worker.tested()->finish() : run;
       });
   std::string fault = status.message();
-  const bool rational = agreement_ == Agreement::kBytes;
-  if (status.ok() && convolver.plan().rational != rational) fault = "the class is not the CPU's";
-  if (status.ok() && fault.empty()) fault = find_fault(answer.view(), truth_.view(), agreement_);
+  if (status.ok() && convolver.plan().rational == tolerance_.neighbours)
+    fault = "the class is not the CPU's";
+  if (status.ok() && fault.empty()) fault = find_fault(answer.view(), truth_.view(), tolerance_);
   if (fault.empty() && !answer.guards_intact()) fault = "wrote outside its rows";
   if (fault.empty() && before != source_.bytes()) fault = "changed its source";
   if (!fault.empty()) fault += " [" + convolver.plan().to_string() + "]";

@@ -27,7 +27,7 @@ class FrameCase {
   const FrameView& source() const { return source_.view(); }
   /// After make_truth().
   const FrameView& truth() const { return truth_.view(); }
-  Agreement agreement() const { return agreement_; }
+  Tolerance tolerance() const { return tolerance_; }
   const RunArguments& how() const { return how_; }
 
   /// Has the CPU filter the picture and, if that is little work, compares it with the exact
@@ -54,7 +54,7 @@ class FrameCase {
   int turn_;
   std::string name_;
   GuardedFrame source_, truth_;
-  Agreement agreement_ = Agreement::kBytes;
+  Tolerance tolerance_;
 };
 
 }  // namespace convolve::testing

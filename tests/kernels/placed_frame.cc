@@ -68,9 +68,9 @@ bool PlacedFrame::poison() {
   return bytes_.write(image_);
 }
 
-std::string PlacedFrame::find_fault_in(const FrameView& truth, Agreement agreement) {
+std::string PlacedFrame::find_fault_in(const FrameView& truth, Tolerance tolerance) {
   if (!bytes_.read(image_)) return "its memory cannot be read";
-  std::string fault = find_fault(image_view_, truth, agreement);
+  std::string fault = find_fault(image_view_, truth, tolerance);
   if (!fault.empty()) return fault;
   for (int p = 0; p < truth.format.plane_count; ++p)
     for (int y = 0; y < truth.format.planes[p].rows; ++y)
