@@ -90,7 +90,8 @@ GST_ELEMENT_REGISTER_DEFINE(cudaconvolve, "cudaconvolve", GST_RANK_NONE, GST_TYP
 
 namespace {
 
-/// No exception may cross GStreamer's C frames: exhausted memory becomes an error message.
+/// No exception may cross GStreamer's C frames: exhausted memory becomes an error message. Every
+/// vmethod that runs C++ of more than these frames runs it in here.
 template <class Result, class Function>
 Result guarded(gpointer self, Result on_failure, Function&& function) {
   try {
@@ -285,11 +286,14 @@ static gboolean gst_cuda_convolve_propose_allocation(GstBaseTransform* trans,
   if (!GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(trans, decide_query, query))
     return FALSE;
   // Passthrough: downstream has answered.
-  return decide_query == nullptr || cudaconvolve::offer_pool(query);
+  if (decide_query == nullptr) return TRUE;
+  return guarded(trans, FALSE,
+                 [&]() -> gboolean { return cudaconvolve::offer_pool(query) ? TRUE : FALSE; });
 }
 
 static gboolean gst_cuda_convolve_decide_allocation(GstBaseTransform* trans, GstQuery* query) {
-  return cudaconvolve::choose_pool(query) &&
+  return guarded(trans, FALSE,
+                 [&]() -> gboolean { return cudaconvolve::choose_pool(query) ? TRUE : FALSE; }) &&
          GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(trans, query);
 }
 
@@ -326,9 +330,11 @@ static GstFlowReturn gst_cuda_convolve_transform(GstBaseTransform* trans, GstBuf
 /// Called in passthrough only, where it may look at the buffer and not touch it.
 static GstFlowReturn gst_cuda_convolve_transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
-  self->parts->session.count_passthrough(buffer);
-  publish(self);
-  return GST_FLOW_OK;
+  return guarded(self, GST_FLOW_ERROR, [&] {
+    self->parts->session.count_passthrough(buffer);
+    publish(self);
+    return GST_FLOW_OK;
+  });
 }
 
 /// The output has the size and the meaning of the input, so that every meta keeps its own. The base
@@ -341,33 +347,44 @@ static gboolean gst_cuda_convolve_transform_meta(GstBaseTransform* /*trans*/, Gs
 static gboolean gst_cuda_convolve_query(GstBaseTransform* trans, GstPadDirection direction,
                                         GstQuery* query) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
-  if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
-      self->parts->context.answer(GST_ELEMENT(self), query))
-    return TRUE;
+  const bool answered = guarded(self, false, [&] {
+    return GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT &&
+           self->parts->context.answer(GST_ELEMENT(self), query);
+  });
+  if (answered) return TRUE;
   return GST_BASE_TRANSFORM_CLASS(parent_class)->query(trans, direction, query);
 }
 
 /// The base class calls stop() only when the streaming thread has left the frame that it works on.
 static GstStateChangeReturn gst_cuda_convolve_change_state(GstElement* element,
                                                            GstStateChange transition) {
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    GST_CUDA_CONVOLVE(element)->parts->stop.add(StopReasons::kStopping);
+  guarded(element, false, [&] {
+    if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+      GST_CUDA_CONVOLVE(element)->parts->stop.add(StopReasons::kStopping);
+    return true;
+  });
   return GST_ELEMENT_CLASS(parent_class)->change_state(element, transition);
 }
 
 /// FLUSH_START overtakes the frame in work, FLUSH_STOP waits for it.
 static gboolean gst_cuda_convolve_sink_event(GstBaseTransform* trans, GstEvent* event) {
-  StopReasons& stop = GST_CUDA_CONVOLVE(trans)->parts->stop;
-  if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
-    stop.add(StopReasons::kFlushing);
-  else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-    stop.remove(StopReasons::kFlushing);
+  guarded(trans, false, [&] {
+    StopReasons& stop = GST_CUDA_CONVOLVE(trans)->parts->stop;
+    if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
+      stop.add(StopReasons::kFlushing);
+    else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
+      stop.remove(StopReasons::kFlushing);
+    return true;
+  });
   return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(trans, event);
 }
 
 static void gst_cuda_convolve_set_context(GstElement* element, GstContext* context) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(element);
-  self->parts->context.offer(element, context, snapshot(self).cuda_device_id);
+  guarded(self, false, [&] {
+    self->parts->context.offer(element, context, snapshot(self).cuda_device_id);
+    return true;
+  });
   GST_ELEMENT_CLASS(parent_class)->set_context(element, context);
 }
 
@@ -418,7 +435,8 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
 }
 
 static void gst_cuda_convolve_init(GstCudaConvolve* self) {
-  self->parts = new Parts(GST_ELEMENT(self));
+  // GLib ends the process where memory for an object is missing, and so does this.
+  self->parts = [self]() noexcept { return new Parts(GST_ELEMENT(self)); }();
   gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
   // A picture that fills a gap does so when filtered, too: its flag stays.
   gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
