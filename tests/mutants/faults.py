@@ -32,6 +32,14 @@ CORE = [
     Fault("border-wrap-reflects", "kernels/core/border.h",
           "border == Border::kWrap ? n :", "border == Border::kWrap ? 2 * n :"),
 
+    # Pieces of frames: each sees too little, or the wrong side.
+    Fault("pieces-see-half-the-reach", "kernels/core/pieces.cc", "(taps + 1) * coarsest",
+          "(taps + 1) * coarsest / 2"),
+    Fault("pieces-see-one-side", "kernels/core/pieces.cc", "int behind = reach_of(axis.behind(mask), coarsest);",
+          "int behind = reach_of(axis.before(mask), coarsest);"),
+    Fault("pieces-forget-ghosts", "kernels/core/pieces.cc", "std::max(seen.end, before)",
+          "seen.end"),
+
     # Rounding and clamping.
     Fault("truncation", "kernels/core/epilogue.h", "static_cast<int>(std::nearbyint(v))",
           "static_cast<int>(v)"),
@@ -319,11 +327,20 @@ PLUGIN = [
     Fault("matrix-without-the-divisor", "plugin/mask_matrix.cc", "weight_at(mask, y, x) / divisor",
           "weight_at(mask, y, x)"),
     Fault("refusal-forgotten", "plugin/gstcudaconvolve.cc",
-          "if (!properties.refusals.empty()) refusal = properties.refusals.begin()->second;",
-          "if (properties.started) refusal = properties.refusals.begin()->second;"),
+          "if (!properties.refusals.empty()) refusal_ = properties.refusals.begin()->second;",
+          "if (properties.started) refusal_ = properties.refusals.begin()->second;"),
 ]
 
 CUDA = [
+    # What random cases found: warps that part before a barrier, one component with the epilogue of
+    # another, and operands of one plane for another.
+    Fault("cuda-groups-part-before-a-barrier", "kernels/cuda/tensor_group_store.cuh",
+          "origin.y + kGroupTileRows <= plane.rows", "rows >= kGroups", cuda=True),
+    Fault("cuda-tensor-uniform-by-start-alone", "kernels/cuda/tensor_pass.cc",
+          "to.uniform && same_way(phase, *shown)",
+          "to.uniform && phase.start == shown->start && phase.base == shown->base", cuda=True),
+    Fault("cuda-columns-share-fragments", "kernels/cuda/tensor_pass.cc",
+          "(operands == kPairs && arguments_.quads)", "arguments_.quads", cuda=True),
     Fault("cuda-ghosts-one-column-on", "kernels/cuda/kernel.cuh",
           "x = border_index(border, x, width);", "x = border_index(border, x < 0 ? x - 1 : x, width);",
           cuda=True),
