@@ -63,14 +63,17 @@ seed() {
 sum() { awk -v c="$2" '{ s += $c } END { print s + 0 }' "$state/$1/log" 2>/dev/null || echo 0; }
 spent() { awk -v s="$(sum "$1" 1)" -v m="$minutes" 'BEGIN { exit !(s >= 60 * m) }'; }
 
+has_findings() { [[ -n $(find "$state/$1/findings" -type f) ]]; }
 program() { echo "$build/tests/fuzz/fuzz-$1"; }
 
-# An input that failed once and does not any more is one of the corpus.
+# An input that failed once and does not any more is one of the corpus: its fault is mended, or it
+# seemed to take too long because the process was stopped.
 retry_findings() {
   local target=$1 input
   for input in "$state/$target/findings"/*; do
     [[ -f $input ]] || continue
     "$(program "$target")" "$input" >"$state/$target/finding.log" 2>&1 || return 1
+    echo "$target: $(basename "$input") does not fail again"
     mv "$input" "$state/$target/corpus/"
   done
 }
@@ -131,7 +134,7 @@ while ((${#pending[@]} > 0)); do
   for target in "${pending[@]}"; do
     if spent "$target"; then
       merge "$target"
-    elif fuzz "$target"; then
+    elif fuzz "$target" || { has_findings "$target" && retry_findings "$target"; }; then
       next+=("$target")
     else
       failed+=("$target")
