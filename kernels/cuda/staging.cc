@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "kernels/cuda/check.h"
@@ -41,27 +42,37 @@ Staging::~Staging() {
 
 Status Staging::reserve(std::size_t bytes) {
   while (slots_.size() < std::min(kMostSlots, bytes / kPieceBytes + 1))
-    if (Result<Slot*> added = add(); !added.ok()) return added.status();
+    if (Status status = add(); !status.ok()) return status;
   return {};
 }
 
-/// A slot that nothing crosses any more: the oldest if it is done or there are enough, else a new
-/// one.
-Result<Staging::Slot*> Staging::take() {
-  if (slots_.empty()) return add();
-  Slot& oldest = slots_[next_];
-  const bool enough = slots_.size() >= kMostSlots;
-  if (oldest.busy && !enough && !passes_within(oldest.crossed.get(), kNoWait)) {
-    Result<Slot*> added = add();
-    if (added.ok() || added.status().code() != Code::kOutOfMemory) return added;
+/// The slot taken last that nothing crosses any more, or the end. What was used last is most likely
+/// in the host's cache still.
+Staging::Slots::iterator Staging::last_passed() {
+  for (auto slot = slots_.end(); slot != slots_.begin();) {
+    --slot;
+    if (!slot->busy || passes_within(slot->crossed.get(), kNoWait)) return slot;
   }
-  if (Status status = settle(oldest); !status.ok()) return status;
-  next_ = (next_ + 1) % slots_.size();
-  return &oldest;
+  return slots_.end();
 }
 
-/// A new slot, put behind all others in the order of use.
-Result<Staging::Slot*> Staging::add() {
+/// A slot that nothing crosses any more: a new one if all are busy and there may be more of them,
+/// else the one that was taken first.
+Result<Staging::Slot*> Staging::take() {
+  auto slot = last_passed();
+  if (slot == slots_.end() && slots_.size() < kMostSlots) {
+    Status status = add();
+    // Fewer pieces do, too.
+    if (!status.ok() && (status.code() != Code::kOutOfMemory || slots_.empty())) return status;
+    if (status.ok()) slot = std::prev(slots_.end());
+  }
+  if (slot == slots_.end()) slot = slots_.begin();
+  if (Status status = settle(*slot); !status.ok()) return status;
+  slots_.splice(slots_.end(), slots_, slot);
+  return &*slot;
+}
+
+Status Staging::add() {
   Result<Event> crossed = Event::make(cudaEventDisableTiming);
   if (!crossed.ok()) return crossed.status();
   Result<void*> memory = take_piece();
@@ -69,11 +80,8 @@ Result<Staging::Slot*> Staging::add() {
   Slot slot;
   slot.memory = memory.value();
   slot.crossed = std::move(crossed.value());
-  const auto place =
-      slots_.insert(slots_.begin() + static_cast<std::ptrdiff_t>(next_), std::move(slot));
-  Slot* const added = &*place;
-  next_ = (next_ + 1) % slots_.size();
-  return added;
+  slots_.push_back(std::move(slot));
+  return {};
 }
 
 /// Waits for what crosses in `slot`, and brings it to host memory if that is where it belongs.
@@ -154,9 +162,9 @@ Status Staging::download(const PlaneMemory& dst, const PlaneMemory& src, int row
 }
 
 Status Staging::finish() {
-  // From the oldest on, so that the host copies what has come while the rest crosses.
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    Slot& slot = slots_[(next_ + i) % slots_.size()];
+  // In the order in which they were enqueued, so that the host copies what has come while the rest
+  // crosses.
+  for (Slot& slot : slots_) {
     if (slot.dst.data == nullptr) continue;
     if (Status status = settle(slot); !status.ok()) return status;
   }
@@ -173,7 +181,6 @@ void Staging::release() {
   for (Slot& slot : slots_)
     if (!slot.busy || passes_within(slot.crossed.get(), kNoWait)) give_piece(slot.memory);
   slots_.clear();
-  next_ = 0;
 }
 
 }  // namespace convolve

@@ -10,8 +10,8 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <list>
 
 #include "kernels/core/stop_signal.h"
 #include "kernels/cuda/handles.h"
@@ -74,16 +74,18 @@ class Staging {
     int rows = 0;
   };
 
+  using Slots = std::list<Slot>;
+
   Result<Slot*> take();
-  Result<Slot*> add();
+  Slots::iterator last_passed();
+  Status add();
   Status settle(Slot& slot);
   Status cross(Slot& slot);
 
   int device_;
   const StopSignal* stop_;
   cudaStream_t stream_ = nullptr;
-  std::deque<Slot> slots_;
-  std::size_t next_ = 0;  ///< The slot that was taken the longest time ago.
+  Slots slots_;  ///< In the order in which they were taken, the last one behind.
 };
 
 }  // namespace convolve

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/reference/reference.h"
 #include "tests/kernels/test_masks.h"
 
 namespace convolve::testing {
@@ -72,26 +71,36 @@ void compare_bytes(const FrameView& answer, const FrameView& truth, int p, Diffe
   }
 }
 
-/// No code may be two off, and no more than a share one off.
-void compare_codes(const FrameView& answer, const FrameView& truth, int p, double share,
-                   Difference& found) {
+/// No code may be two off. One off may be no more than a share of them, or those that the exact
+/// reference allows.
+void compare_codes(const FrameView& answer, const FrameView& truth, int p,
+                   const Tolerance& tolerance, Difference& found) {
   constexpr double kAlwaysAllowed = 16;
   const PlaneFormat& plane = truth.format.planes[p];
   for (int c = 0; c < plane.component_count; ++c) {
     const Picture got = decode_component(answer, p, c), wanted = decode_component(truth, p, c);
+    const auto place = [&](std::size_t k) {
+      const auto width = static_cast<std::size_t>(got.width);
+      return at(p, static_cast<int>(k % width), static_cast<int>(k / width));
+    };
     std::size_t neighbours = 0;
     for (std::size_t k = 0; k < got.codes.size(); ++k) {
       const int distance = std::abs(got.codes[k] - wanted.codes[k]);
       neighbours += distance == 1;
-      if (distance <= 1) continue;
-      const auto width = static_cast<std::size_t>(got.width);
-      found.add(at(p, static_cast<int>(k % width), static_cast<int>(k / width)), got.codes[k],
-                wanted.codes[k]);
+      if (distance > 1) found.add(place(k), got.codes[k], wanted.codes[k]);
     }
-    if (static_cast<double>(neighbours) >
-        kAlwaysAllowed + share * static_cast<double>(got.codes.size()))
+    if (static_cast<double>(neighbours) <=
+        kAlwaysAllowed + tolerance.share * static_cast<double>(got.codes.size()))
+      continue;
+    if (!tolerance.exact) {
       found.add("plane " + std::to_string(p) + " has too many codes that are one off",
                 static_cast<int>(neighbours), 0);
+      continue;
+    }
+    const std::vector<Truth> exact = tolerance.exact(p, c);
+    for (std::size_t k = 0; k < got.codes.size(); ++k)
+      if (!allows(exact[k], got.codes[k]))
+        found.add(place(k) + " outside the zone", got.codes[k], exact[k].code);
   }
 }
 
@@ -114,11 +123,12 @@ void fill_frame(const FrameView& frame, std::uint64_t seed) {
   }
 }
 
-std::string find_fault(const FrameView& answer, const FrameView& truth, Tolerance tolerance) {
+std::string find_fault(const FrameView& answer, const FrameView& truth,
+                       const Tolerance& tolerance) {
   Difference found;
   for (int p = 0; p < truth.format.plane_count; ++p) {
     if (tolerance.neighbours)
-      compare_codes(answer, truth, p, tolerance.share, found);
+      compare_codes(answer, truth, p, tolerance, found);
     else
       compare_bytes(answer, truth, p, found);
   }

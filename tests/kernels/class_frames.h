@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "kernels/core/view.h"
+#include "kernels/reference/reference.h"
 
 namespace convolve::testing {
 
@@ -14,14 +17,17 @@ namespace convolve::testing {
 void fill_frame(const FrameView& frame, std::uint64_t seed);
 
 /// How far an answer may be from the truth: not at all with rational masks; with real ones codes
-/// may be one off where sums are near a rounding boundary, and so no more than a share of them.
+/// may be one off where sums are near a rounding boundary. That is a share of them in noise; in a
+/// flat picture it can be all, and then the exact reference decides.
 struct Tolerance {
   bool neighbours = false;
   double share = 0;
+  /// What a component of a plane may be, sample by sample; empty if that is too much work.
+  std::function<std::vector<Truth>(int plane, int component)> exact;
 };
 
 /// Compares two frames of one format, both in host memory, by all bytes that belong to samples.
 /// What differs, or nothing.
-std::string find_fault(const FrameView& answer, const FrameView& truth, Tolerance tolerance);
+std::string find_fault(const FrameView& answer, const FrameView& truth, const Tolerance& tolerance);
 
 }  // namespace convolve::testing

@@ -15,6 +15,9 @@ namespace {
 /// Products of the largest pictures and masks that the exact reference is asked for.
 constexpr std::int64_t kReferenceWork = 24000;
 
+/// The same of those where it decides whether codes that are one off may be so, which is rare.
+constexpr std::int64_t kZoneWork = 300000000;
+
 std::string name_of(const FrameFormat& frame, const TestMask& mask, const RunArguments& how) {
   const Component& first = frame.planes[0].components[0];
   std::string name = mask.name + " " + std::to_string(first.width) + "x" +
@@ -67,10 +70,18 @@ bool FrameCase::make_truth(ClassWorker& worker) {
     return false;
   }
   const bool rational = convolver.value()->plan().rational;
-  if (!rational) tolerance_ = {true, neighbour_share(frame_, mask_->mask, how_.scale)};
   std::int64_t bytes = 0;
   for (int p = 0; p < frame_.plane_count; ++p)
     bytes += std::int64_t{frame_.planes[p].rows} * frame_.planes[p].row_bytes;
+  if (!rational) {
+    tolerance_ = {true, neighbour_share(frame_, mask_->mask, how_.scale), nullptr};
+    if (alpha_ == AlphaMode::kStraight && bytes * mask_->mask.taps() <= kZoneWork)
+      tolerance_.exact = [this](int p, int c) {
+        return reference_filter(decode_component(source_.view(), p, c),
+                                frame_.planes[p].components[c], mask_->mask, how_)
+            .samples;
+      };
+  }
   if (!rational || alpha_ == AlphaMode::kPremultiplied ||
       bytes * mask_->mask.taps() > kReferenceWork)
     return true;

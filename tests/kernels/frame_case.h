@@ -22,12 +22,15 @@ class FrameCase {
   FrameCase(std::string format, const FrameFormat& frame, TestMaskPtr mask, const RunArguments& how,
             AlphaMode alpha, std::uint64_t turn);
 
+  FrameCase(const FrameCase&) = delete;
+  FrameCase& operator=(const FrameCase&) = delete;
+
   const std::string& name() const { return name_; }
   const FrameFormat& frame() const { return frame_; }
   const FrameView& source() const { return source_.view(); }
   /// After make_truth().
   const FrameView& truth() const { return truth_.view(); }
-  Tolerance tolerance() const { return tolerance_; }
+  const Tolerance& tolerance() const { return tolerance_; }
   const RunArguments& how() const { return how_; }
 
   /// Has the CPU filter the picture and, if that is little work, compares it with the exact

@@ -68,7 +68,7 @@ bool PlacedFrame::poison() {
   return bytes_.write(image_);
 }
 
-std::string PlacedFrame::find_fault_in(const FrameView& truth, Tolerance tolerance) {
+std::string PlacedFrame::find_fault_in(const FrameView& truth, const Tolerance& tolerance) {
   if (!bytes_.read(image_)) return "its memory cannot be read";
   std::string fault = find_fault(image_view_, truth, tolerance);
   if (!fault.empty()) return fault;

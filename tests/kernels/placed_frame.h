@@ -40,7 +40,7 @@ class PlacedFrame {
   /// Makes all memory poison.
   bool poison();
   /// What is wrong with rows that should be those of `truth` and poison around them; or nothing.
-  std::string find_fault_in(const FrameView& truth, Tolerance tolerance);
+  std::string find_fault_in(const FrameView& truth, const Tolerance& tolerance);
 
  private:
   DeviceBytes& bytes_;
