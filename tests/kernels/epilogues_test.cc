@@ -161,8 +161,8 @@ void run_size(ClassWorker& worker, const Job& job, const ClassArguments& argumen
                               : std::string(":") + channels_name(job.channels));
   std::map<std::string, std::unique_ptr<Convolver>> kept;
   for (std::size_t l = 0; l < std::size(kLevels); ++l) {
-    // Larger pictures take turns.
-    if (s > 0 && (l + turn + s) % 3 != 0) continue;
+    // The second picture takes turns; only the last has the columns that some ways want.
+    if (s == 1 && (l + turn) % 3 != 0) continue;
     const Level level = kLevels[l];
     FrameCase frame_case(format, frame, job.scene->mask,
                          {level.scale, level.bias, kBorders[(turn + l) % std::size(kBorders)]},
