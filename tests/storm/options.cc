@@ -19,6 +19,7 @@ constexpr char kUsage[] =
     "  --corpus=FOLDER  plays every line of its files *.storm\n"
     "  --limit=N        seconds that a case may take; default 20\n"
     "  --shrink=N       seconds for making a failing case small; default 30\n"
+    "  --failures=N     ends after so many; default 5\n"
     "  --list           prints the cases and plays none\n";
 
 std::string environment(const char* name, const std::string& fallback) {
@@ -42,6 +43,8 @@ bool parse_argument(const char* argument, CommandLine* line) {
     line->seconds = std::atof(value.c_str());
   else if (value_of(argument, "--cases", &value))
     line->cases = std::atoll(value.c_str());
+  else if (value_of(argument, "--failures", &value))
+    line->failures = std::atoi(value.c_str());
   else if (value_of(argument, "--limit", &value))
     line->limit = std::atof(value.c_str());
   else if (value_of(argument, "--shrink", &value))

@@ -22,10 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = Child::Seconds;
 
-/// A storm that has found so much has found one fault many times.
-constexpr int kMostFailures = 5;
-
-/// Frames that say nothing come to no more than this.
+/// Seconds for a worker to end by itself.
 constexpr double kEndLimit = 120;
 
 class Storm {
@@ -40,7 +37,7 @@ class Storm {
     const Clock::time_point begin = Clock::now();
     const auto elapsed = [&] { return Seconds(Clock::now() - begin).count(); };
     std::uint64_t index = 0;
-    for (; elapsed() < line_.seconds && failures_ < kMostFailures && child_.usable(); ++index) {
+    for (; elapsed() < line_.seconds && failures_ < line_.failures && child_.usable(); ++index) {
       if (line_.cases >= 0 && index >= static_cast<std::uint64_t>(line_.cases)) break;
       play(draw_case(line_.seed, index), std::to_string(index));
     }
