@@ -20,6 +20,7 @@ constexpr char kUsage[] =
     "  --limit=N        seconds that a case may take; default 20\n"
     "  --shrink=N       seconds for making a failing case small; default 30\n"
     "  --failures=N     ends after so many; default 5\n"
+    "  --together       only cases of several elements at once\n"
     "  --list           prints the cases and plays none\n";
 
 std::string environment(const char* name, const std::string& fallback) {
@@ -33,6 +34,12 @@ bool value_of(const char* argument, const char* name, std::string* value) {
   if (std::strncmp(argument, name, length) != 0 || argument[length] != '=') return false;
   *value = argument + length + 1;
   return true;
+}
+
+bool set_flag(const char* argument, const char* name, bool* flag) {
+  const bool found = std::strcmp(argument, name) == 0;
+  *flag = *flag || found;
+  return found;
 }
 
 bool parse_argument(const char* argument, CommandLine* line) {
@@ -52,9 +59,9 @@ bool parse_argument(const char* argument, CommandLine* line) {
   else if (!value_of(argument, "--backend", &line->backend) &&
            !value_of(argument, "--replay", &line->replay) &&
            !value_of(argument, "--corpus", &line->corpus)) {
-    line->list = line->list || std::strcmp(argument, "--list") == 0;
-    line->worker = line->worker || std::strcmp(argument, "--worker") == 0;
-    return std::strcmp(argument, "--list") == 0 || std::strcmp(argument, "--worker") == 0;
+    return set_flag(argument, "--list", &line->list) ||
+           set_flag(argument, "--together", &line->together) ||
+           set_flag(argument, "--worker", &line->worker);
   }
   return true;
 }

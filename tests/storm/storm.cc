@@ -39,7 +39,8 @@ class Storm {
     std::uint64_t index = 0;
     for (; elapsed() < line_.seconds && failures_ < line_.failures && child_.usable(); ++index) {
       if (line_.cases >= 0 && index >= static_cast<std::uint64_t>(line_.cases)) break;
-      play(draw_case(line_.seed, index), std::to_string(index));
+      const Case drawn = draw_case(line_.seed, index);
+      if (!line_.together || drawn.tracks.size() > 1) play(drawn, std::to_string(index));
     }
     finish();
     std::printf(
