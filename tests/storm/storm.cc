@@ -46,7 +46,7 @@ class Storm {
     std::printf(
         "figure: seed %llu: %llu cases, %lld frames, %lld element / %lld engine, %lld refused, "
         "%lld samples exact, %lld neighbours (%lld unchecked), %d failed, %.0f seconds\n",
-        static_cast<unsigned long long>(line_.seed), static_cast<unsigned long long>(index),
+        static_cast<unsigned long long>(line_.seed), static_cast<unsigned long long>(played_),
         static_cast<long long>(all_.frames), static_cast<long long>(element_frames_),
         static_cast<long long>(all_.frames - element_frames_), static_cast<long long>(all_.refused),
         static_cast<long long>(all_.exact), static_cast<long long>(all_.neighbours),
@@ -107,6 +107,7 @@ class Storm {
  private:
   /// True if nothing is wrong.
   bool play(const Case& c, const std::string& name) {
+    ++played_;
     const Outcome outcome = child_.play(c, Seconds(line_.limit));
     all_.add(outcome);
     if (std::all_of(c.tracks.begin(), c.tracks.end(),
@@ -155,6 +156,7 @@ class Storm {
   Child child_;
   Outcome all_;
   std::int64_t element_frames_ = 0;
+  std::uint64_t played_ = 0;  ///< Cases.
   int failures_ = 0;
 };
 
