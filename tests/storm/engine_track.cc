@@ -108,7 +108,14 @@ class EnginePlayer {
         planned_format(words, format, whole(words, "spare"), settings.value().channels);
     auto convolver = convolve::Convolver::create(planned, settings.value().mask,
                                                  ways(words, settings.value().options), device_);
-    if (!convolver.ok()) return check_refusal(words, convolver.status());
+    if (!convolver.ok()) {
+      check_refusal(words, convolver.status());
+      convolve::Options chosen = settings.value().options;
+      chosen.kernel = convolve::KernelKind::kAuto;
+      convolver = convolve::Convolver::create(planned, settings.value().mask, chosen, device_);
+    }
+    if (!convolver.ok())
+      return fail("refused though nothing is forced: " + convolver.status().message());
 
     Bytes frame =
         make_frame(*info, words.get("fill", "random"),
@@ -120,13 +127,14 @@ class EnginePlayer {
     run(words, picture, planned, *convolver.value(), settings.value(), number);
   }
 
+  /// A kernel or a way of it may be refused, with a ground.
   void check_refusal(const Words& words, const Status& status) {
     ++outcome_.refused;
     const bool asked = words.get("kernel", "auto") != "auto" || words.has("mapping") ||
                        words.has("coarse") || words.has("bands");
-    if (status.code() != convolve::Code::kUnsupported || ground_of(status.message()).empty())
-      return fail("refused without a ground: " + status.message());
-    if (!asked) fail("refused though nothing was forced: " + status.message());
+    if (!asked || status.code() != convolve::Code::kUnsupported ||
+        ground_of(status.message()).empty())
+      fail("refused without a ground: " + status.message());
   }
 
   void run(const Words& words, const FrameView& picture, const FrameFormat& planned,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/storm/exact.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kernels/core/arithmetic.h"
@@ -9,8 +10,10 @@
 namespace storm {
 namespace {
 
-/// Nanoseconds for a cell of what the mask sees.
+/// Nanoseconds for a cell of what the mask sees, and for the digits of a real weight, which every
+/// call of the reference makes anew.
 constexpr double kCellCost = 8;
+constexpr double kDigitsCost = 60;
 
 /// The same weights as one column, row after row, with the anchor where it was.
 convolve::Mask flattened(const convolve::Mask& mask) {
@@ -94,7 +97,7 @@ std::vector<Truth> ExactComponent::filter(const Picture& seen, const std::option
 
 std::vector<Truth> ExactComponent::row(int x, int count, int y) const {
   std::vector<Truth> truths;
-  if (one_by_one(count)) {
+  if (cost_one_by_one(count) < cost_at_once(count)) {
     for (int k = 0; k < count; ++k)
       truths.push_back(sample(x + k, y));
     return truths;
@@ -106,15 +109,19 @@ std::vector<Truth> ExactComponent::row(int x, int count, int y) const {
 }
 
 double ExactComponent::cost(int count) const {
+  return 1000 + std::min(cost_one_by_one(count), cost_at_once(count));
+}
+
+double ExactComponent::cost_one_by_one(int count) const {
+  const double a_weight = a_tap_ + kCellCost + (rational_ ? 0 : kDigitsCost);
+  return count * static_cast<double>(settings_.mask.taps()) * a_weight;
+}
+
+double ExactComponent::cost_at_once(int count) const {
   const convolve::Mask& mask = settings_.mask;
   const double taps = static_cast<double>(mask.taps());
   const double across = count + mask.width - 1;
-  return 1000 + (one_by_one(count) ? count * taps * (a_tap_ + kCellCost)
-                                   : across * (taps * a_tap_ + mask.height * kCellCost));
-}
-
-bool ExactComponent::one_by_one(int count) const {
-  return count * (a_tap_ + kCellCost) < (count + settings_.mask.width - 1) * a_tap_;
+  return across * (taps * a_tap_ + mask.height * kCellCost) + (rational_ ? 0 : taps * kDigitsCost);
 }
 
 Truth ExactComponent::sample(int x, int y) const {

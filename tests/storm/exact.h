@@ -26,8 +26,8 @@ class ExactComponent {
   double cost(int count) const;
 
  private:
-  /// True if `count` samples are found sooner one by one.
-  bool one_by_one(int count) const;
+  double cost_one_by_one(int count) const;
+  double cost_at_once(int count) const;
   /// `mask` above the samples that it sees, both as one column: the reference then computes one
   /// sample and not as many as the mask is wide.
   convolve::Truth sample(int x, int y) const;

@@ -19,6 +19,8 @@ constexpr char kUsage[] =
     "  --corpus=FOLDER  plays every line of its files *.storm\n"
     "  --limit=N        seconds that a case may take; default 20\n"
     "  --shrink=N       seconds for making a failing case small; default 30\n"
+    "  --failures=N     ends after so many; default 5\n"
+    "  --together       only cases of several elements at once\n"
     "  --list           prints the cases and plays none\n";
 
 std::string environment(const char* name, const std::string& fallback) {
@@ -34,6 +36,12 @@ bool value_of(const char* argument, const char* name, std::string* value) {
   return true;
 }
 
+bool set_flag(const char* argument, const char* name, bool* flag) {
+  const bool found = std::strcmp(argument, name) == 0;
+  *flag = *flag || found;
+  return found;
+}
+
 bool parse_argument(const char* argument, CommandLine* line) {
   std::string value;
   if (value_of(argument, "--seed", &value))
@@ -42,6 +50,8 @@ bool parse_argument(const char* argument, CommandLine* line) {
     line->seconds = std::atof(value.c_str());
   else if (value_of(argument, "--cases", &value))
     line->cases = std::atoll(value.c_str());
+  else if (value_of(argument, "--failures", &value))
+    line->failures = std::atoi(value.c_str());
   else if (value_of(argument, "--limit", &value))
     line->limit = std::atof(value.c_str());
   else if (value_of(argument, "--shrink", &value))
@@ -49,9 +59,9 @@ bool parse_argument(const char* argument, CommandLine* line) {
   else if (!value_of(argument, "--backend", &line->backend) &&
            !value_of(argument, "--replay", &line->replay) &&
            !value_of(argument, "--corpus", &line->corpus)) {
-    line->list = line->list || std::strcmp(argument, "--list") == 0;
-    line->worker = line->worker || std::strcmp(argument, "--worker") == 0;
-    return std::strcmp(argument, "--list") == 0 || std::strcmp(argument, "--worker") == 0;
+    return set_flag(argument, "--list", &line->list) ||
+           set_flag(argument, "--together", &line->together) ||
+           set_flag(argument, "--worker", &line->worker);
   }
   return true;
 }

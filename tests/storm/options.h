@@ -13,10 +13,12 @@ struct CommandLine {
   double seconds = 60;
   double limit = 20;   ///< Seconds that a case may take.
   double shrink = 30;  ///< Seconds for making a failing case small.
+  int failures = 5;    ///< Ends after so many: one fault found many times is still one.
   std::string backend;
-  std::string replay;  ///< One case,
-  std::string corpus;  ///< or the cases of a folder.
-  bool list = false;   ///< Print cases and play none.
+  std::string replay;     ///< One case,
+  std::string corpus;     ///< or the cases of a folder.
+  bool together = false;  ///< Only cases of several elements at once.
+  bool list = false;      ///< Print cases and play none.
   bool worker = false;
 };
 

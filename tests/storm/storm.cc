@@ -22,10 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = Child::Seconds;
 
-/// A storm that has found so much has found one fault many times.
-constexpr int kMostFailures = 5;
-
-/// Frames that say nothing come to no more than this.
+/// Seconds for a worker to end by itself.
 constexpr double kEndLimit = 120;
 
 class Storm {
@@ -40,15 +37,16 @@ class Storm {
     const Clock::time_point begin = Clock::now();
     const auto elapsed = [&] { return Seconds(Clock::now() - begin).count(); };
     std::uint64_t index = 0;
-    for (; elapsed() < line_.seconds && failures_ < kMostFailures && child_.usable(); ++index) {
+    for (; elapsed() < line_.seconds && failures_ < line_.failures && child_.usable(); ++index) {
       if (line_.cases >= 0 && index >= static_cast<std::uint64_t>(line_.cases)) break;
-      play(draw_case(line_.seed, index), std::to_string(index));
+      const Case drawn = draw_case(line_.seed, index);
+      if (!line_.together || drawn.tracks.size() > 1) play(drawn, std::to_string(index));
     }
     finish();
     std::printf(
         "figure: seed %llu: %llu cases, %lld frames, %lld element / %lld engine, %lld refused, "
         "%lld samples exact, %lld neighbours (%lld unchecked), %d failed, %.0f seconds\n",
-        static_cast<unsigned long long>(line_.seed), static_cast<unsigned long long>(index),
+        static_cast<unsigned long long>(line_.seed), static_cast<unsigned long long>(played_),
         static_cast<long long>(all_.frames), static_cast<long long>(element_frames_),
         static_cast<long long>(all_.frames - element_frames_), static_cast<long long>(all_.refused),
         static_cast<long long>(all_.exact), static_cast<long long>(all_.neighbours),
@@ -109,6 +107,7 @@ class Storm {
  private:
   /// True if nothing is wrong.
   bool play(const Case& c, const std::string& name) {
+    ++played_;
     const Outcome outcome = child_.play(c, Seconds(line_.limit));
     all_.add(outcome);
     if (std::all_of(c.tracks.begin(), c.tracks.end(),
@@ -157,6 +156,7 @@ class Storm {
   Child child_;
   Outcome all_;
   std::int64_t element_frames_ = 0;
+  std::uint64_t played_ = 0;  ///< Cases.
   int failures_ = 0;
 };
 
