@@ -112,7 +112,7 @@ suite_storm() {
   "$here/tests/storm" --backend=cuda --corpus="$here/data/storm" || status=1
   for ((k = 0; k < processes; k++)); do
     logs+=("$out/storm-$((first + k)).log")
-    "$here/tests/storm" --backend=cuda --seed=$((first + k)) --seconds="$storm_seconds" \
+    "$here/tests/storm" --backend=cuda --limit=60 --seed=$((first + k)) --seconds="$storm_seconds" \
       >"${logs[k]}" 2>&1 &
     children+=($!)
   done
