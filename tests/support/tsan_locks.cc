@@ -59,8 +59,8 @@ gboolean g_cond_wait_until(GCond* condition, GMutex* mutex, gint64 end_time) {
   return signalled;
 }
 
-/// GLib makes the lock inside a GRWLock at its first use and hands it on by an atomic pointer, which
-/// cannot be seen from outside.
+/// GLib makes the lock inside a GRWLock at its first use and hands it on by an atomic pointer,
+/// which cannot be seen from outside.
 const char* __tsan_default_suppressions() {
   return "race:g_rw_lock_\n";
 }
