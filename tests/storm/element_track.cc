@@ -93,6 +93,7 @@ class ElementPlayer {
     if (step.has("flush") && !caps_.empty()) flush();
     change_picture(step);
     if (!outcome_.fault.empty()) return false;
+    if (spare_time()) planned = true;
     if (caps_ != caps_text(picture_)) {
       if (!send_caps()) return false;
       planned = false;
@@ -139,6 +140,17 @@ class ElementPlayer {
     GstSegment segment;
     gst_segment_init(&segment, GST_FORMAT_TIME);
     gst_harness_push_event(harness_.get(), gst_event_new_segment(&segment));
+  }
+
+  /// Leaves the choice to the planner where the CPU has no time for the kernel that is asked for:
+  /// then true.
+  bool spare_time() {
+    const auto info = picture_info(caps_text(picture_));
+    const auto settings = resolve(wanted_);
+    if (backend_ == "cuda" || !info || !settings.ok()) return false;
+    const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
+    return too_slow(format, settings.value().mask, settings.value().options) &&
+           set({"kernel", "auto"});
   }
 
   void change_picture(const Words& step) {

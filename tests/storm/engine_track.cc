@@ -106,8 +106,10 @@ class EnginePlayer {
     const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
     const FrameFormat planned =
         planned_format(words, format, whole(words, "spare"), settings.value().channels);
-    auto convolver = convolve::Convolver::create(planned, settings.value().mask,
-                                                 ways(words, settings.value().options), device_);
+    convolve::Options options = ways(words, settings.value().options);
+    if (kind_ == convolve::BackendKind::kCpu && too_slow(format, settings.value().mask, options))
+      options.kernel = convolve::KernelKind::kAuto;
+    auto convolver = convolve::Convolver::create(planned, settings.value().mask, options, device_);
     if (!convolver.ok()) {
       check_refusal(words, convolver.status());
       convolve::Options chosen = settings.value().options;

@@ -15,14 +15,9 @@ using convolve::KernelKind;
 constexpr double kBasicProducts = 2e6;
 constexpr double kCoarsenedProducts = 1e8;
 
-double products(const convolve::FrameFormat& format, const convolve::Mask& mask) {
-  double samples = 0;
-  for (int p = 0; p < format.plane_count; ++p)
-    for (int c = 0; c < format.planes[p].component_count; ++c)
-      samples += static_cast<double>(format.planes[p].components[c].width) *
-                 static_cast<double>(format.planes[p].components[c].height);
-  return samples * static_cast<double>(mask.taps());
-}
+/// The same where the kernel itself is judged.
+constexpr double kForcedBasicProducts = 3e7;
+constexpr double kForcedCoarsenedProducts = 1e9;
 
 /// Kernels of the CPU to try in turn: another one than in `plan`, if it does not take too long.
 std::vector<KernelKind> candidates(const std::string& plan, double work) {
@@ -41,6 +36,22 @@ std::vector<KernelKind> candidates(const std::string& plan, double work) {
 }
 
 }  // namespace
+
+double products(const convolve::FrameFormat& format, const convolve::Mask& mask) {
+  double samples = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c)
+      samples += static_cast<double>(format.planes[p].components[c].width) *
+                 static_cast<double>(format.planes[p].components[c].height);
+  return samples * static_cast<double>(mask.taps());
+}
+
+bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
+              const convolve::Options& options) {
+  const double work = products(format, mask);
+  return (options.kernel == KernelKind::kBasic && work > kForcedBasicProducts) ||
+         (options.kernel == KernelKind::kCoarsened && work > kForcedCoarsenedProducts);
+}
 
 TruthMaker::TruthMaker() {
   auto device = convolve::open_device(convolve::BackendKind::kCpu, {});

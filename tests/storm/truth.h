@@ -13,6 +13,14 @@
 
 namespace storm {
 
+/// Products of weights and samples of a frame, if a kernel takes them all.
+double products(const convolve::FrameFormat& format, const convolve::Mask& mask);
+
+/// True if the CPU has no time for so many with the kernel that `options` force: those that take
+/// every tap of a large mask would hang a case without being at fault.
+bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
+              const convolve::Options& options);
+
 class TruthMaker {
  public:
   TruthMaker();

@@ -9,6 +9,7 @@ extern "C" {
 
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
+const char* __tsan_default_suppressions();
 
 }  // extern "C"
 
@@ -56,6 +57,12 @@ gboolean g_cond_wait_until(GCond* condition, GMutex* mutex, gint64 end_time) {
   const gboolean signalled = wait(condition, mutex, end_time);
   __tsan_acquire(mutex);
   return signalled;
+}
+
+/// GLib makes the lock inside a GRWLock at its first use and hands it on by an atomic pointer,
+/// which cannot be seen from outside.
+const char* __tsan_default_suppressions() {
+  return "race:g_rw_lock_\n";
 }
 
 }  // extern "C"
