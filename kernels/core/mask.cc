@@ -273,12 +273,10 @@ Status make_real(Mask& mask, const MaskSource& s, Normalize normalize) {
   }
   // NaN fails the comparison too.
   if (!(mask.max_weight <= kMaxWeight))
-    return invalid_argument("divided by " + shortest_text(divisor) +
-                            " the largest weight is beyond +-1e38");
+    return invalid_argument("after the division the largest weight is beyond +-1e38");
   if (!factored) {
     // Dividing may have underflowed everything to 0, which the cross cannot scale.
-    if (mask.magnitude == 0)
-      return invalid_argument("divided by " + shortest_text(divisor) + " all weights round to 0");
+    if (mask.magnitude == 0) return invalid_argument("after the division all weights round to 0");
     Factors<double> cross = factor_cross(mask.weights, s.width, s.height);
     mask.rank1 =
         factoring_error(mask.weights, cross.column, cross.row) <= kRankTolerance * mask.magnitude;

@@ -11,7 +11,8 @@
 namespace convolve {
 namespace {
 
-constexpr char kDivisorHint[] = "a divisor comes last and has a blank before its '/'";
+static_assert(kMaxMaskSide == 255, "the messages say so");
+
 constexpr char kDecimalHint[] =
     "; if a comma was meant as the decimal mark: that is a point, as in 0.5";
 
@@ -94,10 +95,10 @@ Status ListParser::read_size() {
   if (end == std::string_view::npos || text[end] != ':') return {};
   const std::string_view head = text.substr(at_, end - at_);
   if (head.find('x') == std::string_view::npos)
-    return in_.error(at_, quoted(text.substr(at_, end + 1 - at_)) +
-                              " is not a size: write width x height, as in 3x3:");
+    return in_.error_of(text.substr(at_, end + 1 - at_), at_,
+                        " is not a size: write width x height, as in 3x3:");
 
-  const std::string malformed = quoted(head) + " is not a size: write WxH: or WxH+X+Y:";
+  constexpr char kMalformed[] = " is not a size: write WxH: or WxH+X+Y:";
   std::size_t at = at_;
   const auto take = [&](char c) {
     if (at >= end || text[at] != c) return false;
@@ -106,19 +107,18 @@ Status ListParser::read_size() {
   };
   Size size;
   for (int* side : {&size.width, &size.height}) {
-    if (side == &size.height && !take('x')) return in_.error(at_, malformed);
+    if (side == &size.height && !take('x')) return in_.error_of(head, at_, kMalformed);
     const std::size_t begin = at;
     const std::optional<int> value = read_whole(text, at);
-    if (!value) return in_.error(at_, malformed);
+    if (!value) return in_.error_of(head, at_, kMalformed);
     if (*value < 1 || *value > kMaxMaskSide)
-      return in_.error(begin, quoted(text.substr(begin, at - begin)) + " as a mask's " +
-                                  (side == &size.width ? "width" : "height") +
-                                  " is not within 1 .. " + std::to_string(kMaxMaskSide));
+      return in_.error_of(text.substr(begin, at - begin), begin,
+                          side == &size.width ? " as a mask's width is not within 1 .. 255"
+                                              : " as a mask's height is not within 1 .. 255");
     *side = *value;
   }
   if (at < end && text[at] == 'x')
-    return in_.error(at_,
-                     quoted(head) + ": masks in time, WxHxT:, are reserved for a later version");
+    return in_.error_of(head, at_, ": masks in time, WxHxT:, are reserved for a later version");
   size.anchor_x = size.width / 2;
   size.anchor_y = size.height / 2;
   if (at < end) {
@@ -126,15 +126,17 @@ Status ListParser::read_size() {
     for (int* anchor : {&size.anchor_x, &size.anchor_y}) {
       const bool is_x = anchor == &size.anchor_x;
       const std::optional<int> value = take('+') ? read_whole(text, at) : std::nullopt;
-      if (!value) return in_.error(begin, malformed);
+      if (!value) return in_.error_of(head, begin, kMalformed);
       const int side = is_x ? size.width : size.height;
       if (*value >= side)
-        return in_.error(begin, "anchor " + quoted(text.substr(begin, end - begin)) + ": its " +
+        return in_.error_either(begin,
+                                "anchor " + quoted(text.substr(begin, end - begin)) + ": its " +
                                     (is_x ? "column" : "row") + " is not within 0 .. " +
-                                    std::to_string(side - 1));
+                                    std::to_string(side - 1),
+                                "the anchor lies outside the mask");
       *anchor = *value;
     }
-    if (at != end) return in_.error(begin, malformed);
+    if (at != end) return in_.error_of(head, begin, kMalformed);
   }
   size_ = size;
   at_ = end + 1;
@@ -152,16 +154,16 @@ Result<Gap> ListParser::read_gap() const {
     } else if (is_line_break(c)) {
       gap.line_break = true;
     } else if (c == ',') {
-      if (gap.comma) return in_.error(at, "',': a number is missing between two commas");
+      if (gap.comma) return in_.error(at, {"',': a number is missing between two commas"});
       gap.comma = at;
     } else if (c == ';') {
-      if (gap.semicolon) return in_.error(at, "';': a row without numbers");
+      if (gap.semicolon) return in_.error(at, {"';': a row without numbers"});
       gap.semicolon = at;
     } else {
       break;
     }
     if (gap.comma && gap.semicolon)
-      return in_.error(at, std::string("'") + c + "': a comma beside a row's end");
+      return in_.error(at, {c == ',' ? "','" : "';'", ": a comma beside a row's end"});
   }
   gap.end = at;
   return gap;
@@ -169,14 +171,14 @@ Result<Gap> ListParser::read_gap() const {
 
 Status ListParser::read_number(bool new_row) {
   const std::string_view text = token();
-  const Result<MaskNumber> number = parse_number(text);
-  if (!number.ok()) return in_.error(at_, number.status().message());
+  const ReadNumber read = parse_number(text);
+  if (!read.ok()) return in_.error_of(text, at_, read.fault);
   if (new_row) rows_.push_back({at_, 0});
   // A single row may hold a whole square mask, so only the total is bounded here.
   if (source_.weights.size() == static_cast<std::size_t>(kMaxMaskSide) * kMaxMaskSide)
-    return in_.error(at_, quoted(text) + " is one number too many: a mask has at most 255 x 255");
+    return in_.error_of(text, at_, " is one number too many: a mask has at most 255 x 255");
   if (!source_.weights.empty()) others_whole_ = others_whole_ && last_.whole;
-  last_ = number.value();
+  last_ = read.number;
   last_offset_ = at_;
   at_ += text.size();
   last_end_ = at_;
@@ -188,10 +190,10 @@ Status ListParser::read_number(bool new_row) {
 Status ListParser::read_numbers() {
   at_ = skip_space(in_.text, at_);
   if (!at_end() && (in_.text[at_] == ',' || in_.text[at_] == ';'))
-    return in_.error(at_, std::string("'") + in_.text[at_] + "' before the first number");
+    return in_.error(at_, {in_.text[at_] == ',' ? "','" : "';'", " before the first number"});
   for (bool new_row = true; !at_end();) {
     if (in_.text[at_] == '|')
-      return in_.error(at_, "'|': lists of masks are reserved for a later version");
+      return in_.error(at_, {"'|': lists of masks are reserved for a later version"});
     if (in_.text[at_] == '/') return read_divisor();
     if (Status status = read_number(new_row); !status.ok()) return status;
 
@@ -200,7 +202,7 @@ Status ListParser::read_numbers() {
     const bool last = gap.value().end == in_.text.size() || in_.text[gap.value().end] == '/';
     if (gap.value().comma && gap.value().line_break && !last)
       return in_.error(*gap.value().comma,
-                       "',' at the end of a line: the line's end separates rows by itself");
+                       {"',' at the end of a line: the line's end separates rows by itself"});
     const bool tight = gap.value().comma && !gap.value().blank && !gap.value().line_break;
     if (!last) (tight ? tight_comma_ : other_separator_) = true;
     new_row = gap.value().row_break();
@@ -213,19 +215,19 @@ Status ListParser::read_numbers() {
 Status ListParser::read_divisor() {
   const char before = at_ == 0 ? ' ' : in_.text[at_ - 1];
   if (!is_blank(before) && !is_line_break(before))
-    return in_.error(at_, "'/': " + std::string(kDivisorHint));
-  if (source_.weights.empty()) return in_.error(at_, "'/': a divisor without weights before it");
+    return in_.error(at_, {"'/': a divisor comes last and has a blank before its '/'"});
+  if (source_.weights.empty()) return in_.error(at_, {"'/': a divisor without weights before it"});
   at_ = skip_space(in_.text, at_ + 1);
-  if (at_end()) return in_.error(at_, "the divisor after '/' is missing");
+  if (at_end()) return in_.error(at_, {"the divisor after '/' is missing"});
   const std::string_view text = token();
-  const Result<MaskNumber> number = parse_number(text);
-  if (!number.ok()) return in_.error(at_, number.status().message());
-  if (number.value().value == 0) return in_.error(at_, quoted(text) + " as divisor: it is 0");
+  const ReadNumber read = parse_number(text);
+  if (!read.ok()) return in_.error_of(text, at_, read.fault);
+  if (read.number.value == 0) return in_.error_of(text, at_, " as divisor: it is 0");
   at_ += text.size();
   const std::size_t rest = skip_space(in_.text, at_);
   if (rest < in_.text.size())
-    return in_.error(rest, quoted(in_.text.substr(rest)) + " after the divisor, which comes last");
-  source_.divisor = number.value().value;
+    return in_.error_of(in_.text.substr(rest), rest, " after the divisor, which comes last");
+  source_.divisor = read.number.value;
   at_ = rest;
   return {};
 }
@@ -238,7 +240,9 @@ Status ListParser::check_rows(int width) const {
                        " numbers, " + (size_ ? "the size says " : "row 1 has ") +
                        std::to_string(width);
     if (tight_comma_ && other_separator_) what += kDecimalHint;
-    return in_.error(rows_[r].offset, what);
+    return in_.error_either(
+        rows_[r].offset, what,
+        size_ ? "the row is not as long as the size says" : "the row is not as long as the first");
   }
   return {};
 }
@@ -257,13 +261,16 @@ Status ListParser::check_shape() {
     if (row_count > 1) {
       if (Status status = check_rows(size_->width); !status.ok()) return status;
       if (row_count != size_->height)
-        return in_.error(rows_.back().offset, std::to_string(row_count) + " rows, the size says " +
-                                                  std::to_string(size_->height));
+        return in_.error_either(
+            rows_.back().offset,
+            std::to_string(row_count) + " rows, the size says " + std::to_string(size_->height),
+            "the last row: there are not as many as the size says");
     } else if (count != expected) {
-      return in_.error(last_end_, std::to_string(count) + " numbers, the size " +
-                                      std::to_string(size_->width) + "x" +
-                                      std::to_string(size_->height) + " asks for " +
-                                      std::to_string(expected) + hint);
+      return in_.error_either(
+          last_end_,
+          std::to_string(count) + " numbers, the size " + std::to_string(size_->width) + "x" +
+              std::to_string(size_->height) + " asks for " + std::to_string(expected) + hint,
+          "the last number: there are not as many as the size asks for");
     }
     return {};
   }
@@ -274,15 +281,20 @@ Status ListParser::check_shape() {
     for (const auto& [side, name] :
          {std::pair(source_.width, " numbers in a row"), std::pair(source_.height, " rows")})
       if (side > kMaxMaskSide)
-        return in_.error(rows_[0].offset, std::to_string(side) + name + ": the limit is " +
-                                              std::to_string(kMaxMaskSide));
+        return in_.error_either(
+            rows_[0].offset,
+            std::to_string(side) + name + ": the limit is " + std::to_string(kMaxMaskSide),
+            "the mask is larger than 255 a side");
   } else {
     const int side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(count))));
     if (side * side != count)
-      return in_.error(rows_[0].offset, std::to_string(count) +
-                                            " numbers are no square: separate rows by ';' or write "
-                                            "the size first, as in " +
-                                            std::to_string(count) + "x1:" + hint);
+      return in_.error_either(rows_[0].offset,
+                              std::to_string(count) +
+                                  " numbers are no square: separate rows by ';' or write "
+                                  "the size first, as in " +
+                                  std::to_string(count) + "x1:" + hint,
+                              "the numbers are no square: give each row a line or write the size "
+                              "first");
     source_.width = source_.height = side;
   }
   source_.anchor_x = source_.width / 2;
@@ -296,9 +308,9 @@ Result<MaskSource> ListParser::parse() {
   if (Status status = read_numbers(); !status.ok()) return status;
   if (source_.weights.size() > 1 && last_.ratio && others_whole_) {
     const std::string_view typed = in_.text.substr(last_offset_, last_end_ - last_offset_);
-    return in_.error(last_offset_, quoted(typed) +
-                                       ", a lone ratio after whole numbers: if it is a divisor, "
-                                       "write a blank before '/'; if not, write it as a decimal");
+    return in_.error_of(typed, last_offset_,
+                        ", a lone ratio after whole numbers: if it is a divisor, write a blank "
+                        "before '/'; if not, write it as a decimal");
   }
   if (Status status = check_shape(); !status.ok()) return status;
   return std::move(source_);

@@ -16,6 +16,9 @@ namespace {
 
 constexpr int kMaxSample = 65535;
 
+constexpr char kSides[] = "1 .. 255";
+static_assert(kMaxMaskSide == 255, "the messages say so");
+
 bool is_space(char c) {
   return is_blank(c) || is_line_break(c) || c == '\v' || c == '\f';
 }
@@ -45,17 +48,16 @@ class PictureReader {
     return in_.text.substr(begin_, at_ - begin_);
   }
 
-  /// A whole number of `low` .. `high`.
-  Result<int> whole(const char* what, int low, int high, bool comments) {
+  /// A whole number of `low` .. `high`, of which `range` tells the user.
+  Result<int> whole(const char* what, int low, int high, const char* range, bool comments) {
     const std::string_view text = word(comments);
     int value = 0;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty()) return error(std::string("the picture ends before its ") + what);
+    if (text.empty()) return error({"the picture ends before its ", what});
     if (read.ec == std::errc::invalid_argument || read.ptr != text.data() + text.size())
-      return error(quoted(text) + " is no " + what);
+      return error({"what stands here is no ", what});
     if (read.ec != std::errc() || value < low || value > high)
-      return error(quoted(text) + " as " + what + " is not within " + std::to_string(low) + " .. " +
-                   std::to_string(high));
+      return error({"the ", what, " is not within ", range});
     return value;
   }
 
@@ -65,7 +67,7 @@ class PictureReader {
   }
 
   /// At the word read last.
-  Status error(const std::string& what) const { return in_.error(begin_, what); }
+  Status error(std::initializer_list<const char*> words) const { return in_.error(begin_, words); }
 
  private:
   const MaskText& in_;
@@ -77,18 +79,17 @@ Status check_raster(const MaskText& in, std::string_view raster, std::size_t exp
   if (raster.size() >= expected &&
       std::all_of(raster.begin() + static_cast<std::ptrdiff_t>(expected), raster.end(), is_space))
     return {};
-  return invalid_argument(in.origin + ": " + std::to_string(raster.size()) +
-                          " bytes of samples, the picture's size asks for " +
-                          std::to_string(expected));
+  return invalid_argument(in.origin +
+                          ": not as many bytes of samples as the picture's size asks for");
 }
 
 Result<MaskSource> parse_pgm(const MaskText& in) {
   PictureReader reader(in);
-  const Result<int> width = reader.whole("width", 1, kMaxMaskSide, true);
+  const Result<int> width = reader.whole("width", 1, kMaxMaskSide, kSides, true);
   if (!width.ok()) return width.status();
-  const Result<int> height = reader.whole("height", 1, kMaxMaskSide, true);
+  const Result<int> height = reader.whole("height", 1, kMaxMaskSide, kSides, true);
   if (!height.ok()) return height.status();
-  const Result<int> largest = reader.whole("largest value", 1, kMaxSample, true);
+  const Result<int> largest = reader.whole("largest value", 1, kMaxSample, "1 .. 65535", true);
   if (!largest.ok()) return largest.status();
 
   MaskSource mask;
@@ -98,12 +99,13 @@ Result<MaskSource> parse_pgm(const MaskText& in) {
       static_cast<std::size_t>(mask.width) * static_cast<std::size_t>(mask.height);
   if (in.text[1] == '2') {
     while (mask.weights.size() < count) {
-      const Result<int> sample = reader.whole("sample", 0, largest.value(), true);
+      const Result<int> sample =
+          reader.whole("sample", 0, largest.value(), "0 .. the largest value", true);
       if (!sample.ok()) return sample.status();
       mask.weights.push_back(sample.value());
     }
     if (const std::string_view rest = reader.word(true); !rest.empty())
-      return reader.error(quoted(rest) + " after the last sample");
+      return reader.error({"something stands after the last sample"});
     return mask;
   }
   const std::size_t bytes = largest.value() > 255 ? 2 : 1;
@@ -113,9 +115,8 @@ Result<MaskSource> parse_pgm(const MaskText& in) {
     int sample = static_cast<unsigned char>(raster[i * bytes]);
     if (bytes == 2) sample = sample << 8 | static_cast<unsigned char>(raster[i * bytes + 1]);
     if (sample > largest.value())
-      return invalid_argument(in.origin + ": sample " + std::to_string(i + 1) + " is " +
-                              std::to_string(sample) + ", beyond the largest value " +
-                              std::to_string(largest.value()));
+      return invalid_argument(in.origin + ": sample " + std::to_string(i + 1) +
+                              " is beyond the largest value");
     mask.weights.push_back(sample);
   }
   return mask;
@@ -133,14 +134,14 @@ float decode_float(const char* bytes, bool little_endian) {
 
 Result<MaskSource> parse_pfm(const MaskText& in) {
   PictureReader reader(in);
-  const Result<int> width = reader.whole("width", 1, kMaxMaskSide, false);
+  const Result<int> width = reader.whole("width", 1, kMaxMaskSide, kSides, false);
   if (!width.ok()) return width.status();
-  const Result<int> height = reader.whole("height", 1, kMaxMaskSide, false);
+  const Result<int> height = reader.whole("height", 1, kMaxMaskSide, kSides, false);
   if (!height.ok()) return height.status();
   const std::string_view word = reader.word(false);
-  const Result<MaskNumber> scale = parse_number(word);
-  if (!scale.ok()) return reader.error(scale.status().message());
-  if (scale.value().value == 0) return reader.error(quoted(word) + " as scale: it is 0");
+  const ReadNumber scale = parse_number(word);
+  if (!scale.ok()) return reader.error({"the scale", scale.fault});
+  if (scale.number.value == 0) return reader.error({"the scale is 0"});
 
   MaskSource mask;
   mask.width = width.value();
@@ -151,7 +152,7 @@ Result<MaskSource> parse_pfm(const MaskText& in) {
   if (Status status = check_raster(in, raster, row * rows * 4); !status.ok()) return status;
   for (std::size_t y = rows; y-- > 0;)
     for (std::size_t x = 0; x < row; ++x) {
-      const float sample = decode_float(&raster[(y * row + x) * 4], scale.value().value < 0);
+      const float sample = decode_float(&raster[(y * row + x) * 4], scale.number.value < 0);
       if (!std::isfinite(sample) || std::fabs(static_cast<double>(sample)) > kMaxWeight)
         return invalid_argument(in.origin + ": the sample in column " + std::to_string(x + 1) +
                                 " of row " + std::to_string(rows - y) +
@@ -171,7 +172,7 @@ bool is_mask_picture(std::string_view bytes) {
 Result<MaskSource> parse_mask_picture(const MaskText& in) {
   const std::string_view magic = in.text.substr(0, 2);
   if (magic != "P2" && magic != "P5" && magic != "Pf")
-    return in.error(0, quoted(magic) + ": a mask is a grey picture: PGM (P2, P5) or PFM (Pf)");
+    return in.error(0, {"a mask is a grey picture: PGM (P2, P5) or PFM (Pf)"});
   Result<MaskSource> mask = magic == "Pf" ? parse_pfm(in) : parse_pgm(in);
   if (!mask.ok()) return mask;
   mask.value().anchor_x = mask.value().width / 2;

@@ -35,8 +35,8 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-Status not_a_number(std::string_view token, const char* why) {
-  return invalid_argument(quoted(token) + " is not a number" + why);
+ReadNumber fault(const char* words) {
+  return {{}, words};
 }
 
 std::string_view without_sign(std::string_view token) {
@@ -58,21 +58,18 @@ std::optional<std::int64_t> parse_part(std::string_view digits) {
   return value;
 }
 
-Result<MaskNumber> parse_ratio(std::string_view token, std::string_view num, std::string_view den,
-                               bool negative) {
+ReadNumber parse_ratio(std::string_view num, std::string_view den, bool negative) {
   if (num.empty() || den.empty())
-    return not_a_number(token,
-                        ": a ratio such as 1/9 has no blank in it, and a divisor comes last, as "
-                        "'/ 9' after a blank");
+    return fault(
+        " is not a number: a ratio such as 1/9 has no blank in it, and a divisor comes last, as "
+        "'/ 9' after a blank");
   if (!all_digits(num) || !all_digits(den))
-    return not_a_number(token, ": a ratio is made of two whole numbers, as 1/9 or -1/9");
+    return fault(" is not a number: a ratio is made of two whole numbers, as 1/9 or -1/9");
   const std::optional<std::int64_t> p = parse_part(num), q = parse_part(den);
-  if (!p || !q)
-    return invalid_argument(quoted(token) +
-                            " is out of range: the parts of a ratio go up to 9007199254740992");
-  if (*q == 0) return invalid_argument(quoted(token) + " divides by 0");
+  if (!p || !q) return fault(" is out of range: the parts of a ratio go up to 9007199254740992");
+  if (*q == 0) return fault(" divides by 0");
   const double value = static_cast<double>(*p) / static_cast<double>(*q);
-  return MaskNumber{negative ? -value : value, false, true};
+  return {{negative ? -value : value, false, true}, nullptr};
 }
 
 }  // namespace
@@ -99,7 +96,23 @@ std::string quoted(std::string_view text, std::size_t limit) {
   return out + "'";
 }
 
-Status MaskText::error(std::size_t offset, const std::string& what) const {
+Status MaskText::error(std::size_t offset, std::initializer_list<const char*> words) const {
+  std::string what;
+  for (const char* word : words)
+    what += word;
+  return at(offset, what);
+}
+
+Status MaskText::error_of(std::string_view token, std::size_t offset, const char* words) const {
+  return at(offset, (origin.empty() ? quoted(token) : "what stands here") + words);
+}
+
+Status MaskText::error_either(std::size_t offset, const std::string& typed,
+                              const char* in_file) const {
+  return at(offset, origin.empty() ? typed : in_file);
+}
+
+Status MaskText::at(std::size_t offset, const std::string& what) const {
   std::size_t line = 1, column = 1;
   for (char c : text.substr(0, offset)) {
     if (is_line_break(c)) {
@@ -138,28 +151,27 @@ bool is_non_finite(std::string_view token) {
   return lower == "nan" || lower == "inf" || lower == "infinity";
 }
 
-Result<MaskNumber> parse_number(std::string_view token) {
+ReadNumber parse_number(std::string_view token) {
   const std::string_view digits = without_sign(token);
   const bool negative = !token.empty() && token[0] == '-';
-  if (is_non_finite(token))
-    return invalid_argument(quoted(token) + " is refused: numbers are finite");
+  if (is_non_finite(token)) return fault(" is refused: numbers are finite");
   if (digits.substr(0, 2) == "0x" || digits.substr(0, 2) == "0X")
-    return not_a_number(token, ": hexadecimal is not accepted");
+    return fault(" is not a number: hexadecimal is not accepted");
   if (const std::size_t slash = digits.find('/'); slash != std::string_view::npos)
-    return parse_ratio(token, digits.substr(0, slash), digits.substr(slash + 1), negative);
+    return parse_ratio(digits.substr(0, slash), digits.substr(slash + 1), negative);
 
   // std::from_chars takes a sign of its own, which would make "+-1" a number.
-  if (digits.empty() || !(is_digit(digits[0]) || digits[0] == '.')) return not_a_number(token, "");
+  if (digits.empty() || !(is_digit(digits[0]) || digits[0] == '.'))
+    return fault(" is not a number");
   double value = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (read.ec == std::errc::invalid_argument || read.ptr != digits.data() + digits.size())
-    return not_a_number(token, digits.find('x') != std::string_view::npos
-                                   ? "; a size is followed by ':', as in 3x3: 1 2 1 ..."
-                                   : "");
+    return fault(digits.find('x') != std::string_view::npos
+                     ? " is not a number; a size is followed by ':', as in 3x3: 1 2 1 ..."
+                     : " is not a number");
   if (read.ec != std::errc() || value > kMaxWeight)
-    return invalid_argument(quoted(token) +
-                            " is out of range: numbers are 0, or 4.9e-324 to 1e38 in magnitude");
-  return MaskNumber{negative ? -value : value, all_digits(digits), false};
+    return fault(" is out of range: numbers are 0, or 4.9e-324 to 1e38 in magnitude");
+  return {{negative ? -value : value, all_digits(digits), false}, nullptr};
 }
 
 std::string shortest_text(double value) {

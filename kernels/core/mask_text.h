@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What the readers and writers of mask texts share: places in a text, quotations and numbers.
+//
+// A message repeats what was typed, and never what is in a file: an application may pass on the
+// text of strangers, who could read any file with it. That words about a file hold nothing of it
+// shows in their types: they are constants.
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -22,9 +27,18 @@ struct MaskText {
   std::string_view text;
   std::string origin;
 
-  /// "line 2, column 7: WHAT", with the origin before it. Both count from 1, columns in bytes:
-  /// whatever is read without an error before the place is ASCII.
-  Status error(std::size_t offset, const std::string& what) const;
+  /// "line 2, column 7: " and the words, with the origin before it. Both count from 1, columns in
+  /// bytes: whatever is read without an error before the place is ASCII.
+  Status error(std::size_t offset, std::initializer_list<const char*> words) const;
+
+  /// The same of `token`, which stands there: 'TOKEN' and the words. Of a file: what stands here.
+  Status error_of(std::string_view token, std::size_t offset, const char* words) const;
+
+  /// The same in words that hold numbers or text of a typed mask, or else in those for a file.
+  Status error_either(std::size_t offset, const std::string& typed, const char* in_file) const;
+
+ private:
+  Status at(std::size_t offset, const std::string& what) const;
 };
 
 bool is_blank(char c);       ///< Within a row: space, tab, carriage return.
@@ -43,9 +57,15 @@ struct MaskNumber {
   bool ratio = false;  ///< Written p/q.
 };
 
+/// A number, or what is wrong with its token, as MaskText::error_of() takes it.
+struct ReadNumber {
+  MaskNumber number;
+  const char* fault = nullptr;
+  bool ok() const { return fault == nullptr; }
+};
+
 /// Reads a decimal or scientific number, or a ratio of two whole numbers: the nearest double.
-/// Errors are without a place: the caller knows it.
-Result<MaskNumber> parse_number(std::string_view token);
+ReadNumber parse_number(std::string_view token);
 
 /// The shortest decimal that reads back as `value`, with a point in every locale.
 std::string shortest_text(double value);

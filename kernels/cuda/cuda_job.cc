@@ -165,7 +165,7 @@ Status CudaJob::place_mask() {
     return {};
   }
   if (plan_.kernel == KernelKind::kConstant)
-    return unsupported("kernel constant: the masks of other filters leave no room for " +
+    return unsupported("kernel constant: memory: the masks of other filters leave no room for " +
                        std::to_string(weights_.size()) +
                        " bytes in constant memory; the other kernels can do without");
   if (variant_.uses_constant_bank)

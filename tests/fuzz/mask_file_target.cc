@@ -9,7 +9,8 @@ void prepare() {}
 
 std::string try_input(const std::string& bytes) {
   static MemoryFile file;
-  return try_file(bytes, file, bytes.size() % 16 == 0).fault;
+  const std::string fault = try_file(bytes, file, bytes.size() % 16 == 0).fault;
+  return fault.empty() ? try_secret(bytes, file, bytes.size()).fault : fault;
 }
 
 }  // namespace convolve::fuzz

@@ -40,8 +40,10 @@ struct Tally {
 
 void try_input(const Input& input, MemoryFile& file, std::int64_t run, Tally& tally) {
   const bool thorough = run % 64 == 0;
-  const Verdict verdict =
+  Verdict verdict =
       input.file ? try_file(input.bytes, file, thorough) : try_text(input.bytes, thorough);
+  if (input.file && verdict.fault.empty())
+    verdict.fault = try_secret(input.bytes, file, static_cast<std::uint64_t>(run)).fault;
   ++(verdict.accepted ? tally.accepted : tally.refused);
   if (verdict.fault.empty()) return;
   ++tally.failed;

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/core/mask_file.h"
@@ -92,6 +94,22 @@ std::string judge_refusal(const std::string& bytes, const std::string& origin,
   return rest.size() > static_cast<std::size_t>(length) ? "" : "no reason: " + message;
 }
 
+/// What is put into files to see whether a message lets it out, and how much of it no message holds
+/// by chance: words have few numbers of their own, which are places.
+struct Secret {
+  std::string_view text;
+  std::size_t part;
+};
+constexpr Secret kSecrets[] = {{"QzjXwv", 3}, {"9182736", 6}, {"97531/8642", 6}, {"Qz:jXw", 3}};
+
+/// What is wrong with the refusal of a file that holds `secret`, or "".
+std::string judge_secrecy(const Secret& secret, const std::string& message) {
+  for (std::size_t k = 0; k + secret.part <= secret.text.size(); ++k)
+    if (message.find(secret.text.substr(k, secret.part)) != std::string::npos)
+      return "a part of the file: " + message;
+  return "";
+}
+
 Verdict judge(const Result<MaskSource>& mask, const std::string& bytes, const std::string& origin,
               bool thorough) {
   if (mask.ok()) return {true, judge_value(mask.value(), thorough)};
@@ -125,6 +143,18 @@ Verdict try_text(const std::string& text, bool thorough) {
 Verdict try_file(const std::string& bytes, MemoryFile& file, bool thorough) {
   if (!file.fill(bytes)) return {false, "no memory for a file"};
   return judge(parse_mask("@" + file.path()), bytes, "mask file '" + file.path() + "'", thorough);
+}
+
+Verdict try_secret(const std::string& bytes, MemoryFile& file, std::uint64_t number) {
+  const Secret& secret = kSecrets[number % std::size(kSecrets)];
+  // Multiplied by a large odd number, so that places of successive numbers are far apart.
+  const std::uint64_t place = number * 0x9E3779B97F4A7C15u >> 16;
+  std::string told = bytes;
+  told.insert(place % (bytes.size() + 1), secret.text);
+  if (!file.fill(told)) return {false, "no memory for a file"};
+  const Result<MaskSource> mask = parse_mask("@" + file.path());
+  if (mask.ok()) return {true, ""};
+  return {false, judge_secrecy(secret, mask.status().message())};
 }
 
 }  // namespace convolve::fuzz

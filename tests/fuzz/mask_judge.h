@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Tries a text or a file as a mask. Nothing may crash; what is accepted must read back from its
 // canonical text as the same value; what is refused must be so with one line that names a place
-// within the text.
+// within the text, and that repeats nothing of a file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace convolve::fuzz {
@@ -34,5 +35,9 @@ Verdict try_text(const std::string& text, bool thorough);
 
 /// `bytes` as the content of a mask file.
 Verdict try_file(const std::string& bytes, MemoryFile& file, bool thorough);
+
+/// The same with a secret at some place of it, which `number` chooses. Only a refusal is of
+/// interest: it must not let the secret out.
+Verdict try_secret(const std::string& bytes, MemoryFile& file, std::uint64_t number);
 
 }  // namespace convolve::fuzz
