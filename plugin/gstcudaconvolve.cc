@@ -118,7 +118,7 @@ class Starting {
     const ObjectLock lock(self);
     Properties& properties = self->parts->properties;
     settings_ = properties.settings;
-    if (!properties.refusals.empty()) refusal_ = properties.refusals.begin()->second;
+    refusal_ = cudaconvolve::refusal_of_start(properties);
     properties.started = true;
   }
   ~Starting() {
@@ -168,21 +168,25 @@ GstStructure* stats_structure(const Statistics& s) {
 }
 
 void set_property(GstCudaConvolve* self, guint id, const GValue* value, const GParamSpec* spec) {
-  const auto edit = cudaconvolve::parse_property(id, value);
   Properties& properties = self->parts->properties;
+  const auto edit = cudaconvolve::parse_property(id, value, snapshot(self).mask_files);
+  convolve::Status refusal = edit.status();
   bool started = false;
   bool waits_for_start = false;
   {
     const ObjectLock lock(self);
     started = properties.started;
-    if (edit.ok())
-      waits_for_start = cudaconvolve::apply_edit(properties, id, edit.value());
-    else if (!started)
+    if (edit.ok()) {
+      const auto applied = cudaconvolve::apply_edit(properties, id, edit.value());
+      refusal = applied.status();
+      waits_for_start = applied.ok() && applied.value();
+    }
+    if (!refusal.ok() && !started)
       properties.refusals[cudaconvolve::refusal_key(id)] =
-          std::string(spec->name) + ": " + edit.status().message();
+          std::string(spec->name) + ": " + refusal.message();
   }
-  if (!edit.ok() && started)
-    cudaconvolve::post_warning(GST_ELEMENT(self), spec->name, edit.status(), "the old value stays");
+  if (!refusal.ok() && started)
+    cudaconvolve::post_warning(GST_ELEMENT(self), spec->name, refusal, "the old value stays");
   if (waits_for_start)
     GST_ELEMENT_WARNING(self, LIBRARY, SETTINGS,
                         ("%s is kept for the next start: it changes in state READY", spec->name),

@@ -12,6 +12,7 @@ namespace {
 using convolve::invalid_argument;
 using convolve::MaskSource;
 using convolve::Result;
+using convolve::Status;
 
 constexpr GParamFlags flags(int extra) {
   return static_cast<GParamFlags>(G_PARAM_STATIC_STRINGS | extra);
@@ -32,25 +33,50 @@ std::shared_ptr<const MaskSource> default_mask() {
   return mask;
 }
 
-Result<Edit> mask_edit(Result<MaskSource> parsed, std::string text) {
-  if (!parsed.ok()) return parsed.status();
-  auto mask = std::make_shared<const MaskSource>(std::move(parsed.value()));
-  return Edit{[mask, text = std::move(text)](Settings& settings) {
-                settings.mask = mask;
-                settings.mask_text = text;
-              },
-              /*needs_plan=*/true};
+Status files_are_off() {
+  return invalid_argument("files are switched off by mask-files=false");
 }
 
-Result<Edit> parse_mask_text(const char* text) {
+Result<Edit> mask_edit(Result<MaskSource> parsed, std::string text, bool from_file) {
+  if (!parsed.ok()) return parsed.status();
+  auto mask = std::make_shared<const MaskSource>(std::move(parsed.value()));
+  Edit edit;
+  edit.apply = [mask, text = std::move(text), from_file](Settings& settings) {
+    settings.mask = mask;
+    settings.mask_text = text;
+    settings.mask_from_file = from_file;
+  };
+  edit.needs_plan = true;
+  // They may have been switched off while this one was read.
+  if (from_file)
+    edit.check = [](const Settings& settings) {
+      return settings.mask_files ? Status() : files_are_off();
+    };
+  return edit;
+}
+
+Result<Edit> parse_mask_text(const char* text, bool mask_files) {
   if (text == nullptr) return invalid_argument("no mask given");
-  return mask_edit(convolve::parse_mask(text), text);
+  const bool from_file = convolve::names_file(text);
+  if (from_file && !mask_files) return files_are_off();
+  return mask_edit(convolve::parse_mask(text), text, from_file);
+}
+
+Edit mask_files_edit(bool allowed) {
+  Edit edit;
+  edit.apply = [allowed](Settings& settings) { settings.mask_files = allowed; };
+  if (allowed)
+    edit.check = [](const Settings& settings) {
+      return settings.mask_files ? Status()
+                                 : invalid_argument("once false it stays false in this element");
+    };
+  return edit;
 }
 
 Result<Edit> parse_mask_matrix(const GValue* value) {
   Result<MaskSource> mask = mask_from_matrix(value);
   std::string text = mask.ok() ? convolve::format_mask(mask.value()) : std::string();
-  return mask_edit(std::move(mask), std::move(text));
+  return mask_edit(std::move(mask), std::move(text), /*from_file=*/false);
 }
 
 Edit number_edit(const GValue* value, double Settings::*member) {
@@ -90,7 +116,8 @@ void install_properties(GObjectClass* object_class) {
           "mask", "Mask",
           "The weights: numbers ('0 -1 0 -1 5 -1 0 -1 0'), rows ('1 2 1; 2 4 2; 1 2 1'), with a "
           "size and anchor ('9x1: ...', '3x3+0+0: ...') or a divisor ('1 2 1 / 4'); a name with "
-          "arguments ('gaussian:2', 'motion:15,30'); or '@file'. Any size up to 255x255",
+          "arguments ('gaussian:2', 'motion:15,30'); or '@file', unless mask-files is false. Any "
+          "size up to 255x255",
           defaults.mask_text.c_str(), kAnyTime));
   install(kPropMaskMatrix,
           gst_param_spec_array(
@@ -117,6 +144,12 @@ void install_properties(GObjectClass* object_class) {
   install(kPropChannels,
           g_param_spec_flags("channels", "Channels", "What is filtered; the rest is copied",
                              channels_get_type(), defaults.channels, kAnyTime));
+  install(kPropMaskFiles,
+          g_param_spec_boolean(
+              "mask-files", "Mask files",
+              "May mask name files? Once false it stays false: for masks that strangers write. "
+              "Looked at whenever a mask is set, and at the start",
+              defaults.mask_files, kAnyTime));
   install(
       kPropAlphaMode,
       g_param_spec_enum("alpha-mode", "Alpha mode",
@@ -154,10 +187,12 @@ void install_properties(GObjectClass* object_class) {
                           GST_TYPE_STRUCTURE, kReadOnly));
 }
 
-Result<Edit> parse_property(guint id, const GValue* value) {
+Result<Edit> parse_property(guint id, const GValue* value, bool mask_files) {
   switch (id) {
     case kPropMask:
-      return parse_mask_text(g_value_get_string(value));
+      return parse_mask_text(g_value_get_string(value), mask_files);
+    case kPropMaskFiles:
+      return mask_files_edit(g_value_get_boolean(value) != FALSE);
     case kPropMaskMatrix:
       return parse_mask_matrix(value);
     case kPropOperation:
@@ -198,12 +233,22 @@ Result<Edit> parse_property(guint id, const GValue* value) {
   }
 }
 
-bool apply_edit(Properties& properties, guint id, const Edit& edit) {
+Result<bool> apply_edit(Properties& properties, guint id, const Edit& edit) {
+  if (edit.check) {
+    if (Status status = edit.check(properties.settings); !status.ok()) return status;
+  }
   const Settings before = properties.settings;
   edit.apply(properties.settings);
   if (edit.needs_plan) ++properties.settings.plan_generation;
   properties.refusals.erase(refusal_key(id));
   return edit.ready_only && properties.started && !same_device(before, properties.settings);
+}
+
+std::string refusal_of_start(const Properties& properties) {
+  if (!properties.refusals.empty()) return properties.refusals.begin()->second;
+  if (properties.settings.mask_from_file && !properties.settings.mask_files)
+    return "mask: " + files_are_off().message() + ", and the mask is that of a file";
+  return {};
 }
 
 void read_property(const Settings& settings, guint id, GValue* value) {
@@ -231,6 +276,9 @@ void read_property(const Settings& settings, guint id, GValue* value) {
       break;
     case kPropChannels:
       g_value_set_flags(value, settings.channels);
+      break;
+    case kPropMaskFiles:
+      g_value_set_boolean(value, settings.mask_files ? TRUE : FALSE);
       break;
     case kPropAlphaMode:
       g_value_set_enum(value, static_cast<gint>(settings.alpha_mode));

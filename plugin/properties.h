@@ -2,7 +2,7 @@
 // The properties of the element: their table, their types, and what a set of one means.
 //
 // The locking rule: Properties is guarded by the element's GST_OBJECT_LOCK. A value is parsed
-// before the lock is taken (a mask may be read from a file), applied in one assignment under it,
+// before the lock is taken (a mask may be read from a file), checked and applied under it,
 // and reported after it is released. The streaming thread copies `settings` once a frame, under the
 // lock, and works on the copy; masks are shared, immutable values.
 #pragma once
@@ -31,6 +31,7 @@ enum PropertyId : guint {
   kPropBorder,
   kPropChannels,
   kPropAlphaMode,
+  kPropMaskFiles,
   kPropKernel,
   kPropTileWidth,
   kPropBackend,
@@ -44,6 +45,8 @@ enum PropertyId : guint {
 struct Settings {
   std::string mask_text = "identity";
   std::shared_ptr<const convolve::MaskSource> mask;
+  bool mask_from_file = false;
+  bool mask_files = true;  ///< May `mask` name files? Once false it stays false.
   convolve::Operation operation = convolve::Operation::kCorrelate;
   convolve::Normalize normalize = convolve::Normalize::kAuto;
   double scale = 1;
@@ -78,17 +81,24 @@ struct Edit {
   std::function<void(Settings&)> apply;
   bool needs_plan = false;
   bool ready_only = false;
+  /// What stands against it in the settings of that moment; empty if nothing ever does.
+  std::function<convolve::Status(const Settings&)> check = {};
 };
 
 /// Registers the types, adds all properties to `object_class`, marks the types for documentation.
 void install_properties(GObjectClass* object_class);
 
-/// Parses `value` for the writable property `id`. Takes no lock; reads the file of `@path`.
-convolve::Result<Edit> parse_property(guint id, const GValue* value);
+/// Parses `value` for the writable property `id`. Takes no lock; reads the file of `@path` if
+/// `mask_files` allows it.
+convolve::Result<Edit> parse_property(guint id, const GValue* value, bool mask_files);
 
 /// Applies `edit`; call under the lock. True if it was a READY-only property that changed while
-/// started, so that the user must be told when it takes effect.
-bool apply_edit(Properties& properties, guint id, const Edit& edit);
+/// started, so that the user must be told when it takes effect. Errors: what Edit::check says.
+convolve::Result<bool> apply_edit(Properties& properties, guint id, const Edit& edit);
+
+/// What keeps the element from starting: a value that was refused, or a mask from a file if files
+/// were switched off since. Empty if nothing does; call under the lock.
+std::string refusal_of_start(const Properties& properties);
 
 /// Writes the value of the writable property `id` as `settings` has it.
 void read_property(const Settings& settings, guint id, GValue* value);

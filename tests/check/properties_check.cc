@@ -24,14 +24,23 @@ struct Row {
 };
 
 const Row kTable[] = {
-    {"mask", "identity", Changes::kAnyTime},       {"mask-matrix", nullptr, Changes::kAnyTime},
-    {"operation", "correlate", Changes::kAnyTime}, {"normalize", "auto", Changes::kAnyTime},
-    {"scale", "1", Changes::kAnyTime, true},       {"bias", "0", Changes::kAnyTime, true},
-    {"border", "replicate", Changes::kAnyTime},    {"channels", "luma+chroma", Changes::kAnyTime},
-    {"alpha-mode", "straight", Changes::kAnyTime}, {"kernel", "auto", Changes::kAnyTime},
-    {"tile-width", "0", Changes::kAnyTime},        {"backend", "auto", Changes::kReady},
-    {"cuda-device-id", "-1", Changes::kReady},     {"threads", "0", Changes::kReady},
-    {"active-plan", nullptr, Changes::kNever},     {"stats", nullptr, Changes::kNever},
+    {"mask", "identity", Changes::kAnyTime},
+    {"mask-matrix", nullptr, Changes::kAnyTime},
+    {"operation", "correlate", Changes::kAnyTime},
+    {"normalize", "auto", Changes::kAnyTime},
+    {"scale", "1", Changes::kAnyTime, true},
+    {"bias", "0", Changes::kAnyTime, true},
+    {"border", "replicate", Changes::kAnyTime},
+    {"channels", "luma+chroma", Changes::kAnyTime},
+    {"alpha-mode", "straight", Changes::kAnyTime},
+    {"mask-files", "true", Changes::kAnyTime},
+    {"kernel", "auto", Changes::kAnyTime},
+    {"tile-width", "0", Changes::kAnyTime},
+    {"backend", "auto", Changes::kReady},
+    {"cuda-device-id", "-1", Changes::kReady},
+    {"threads", "0", Changes::kReady},
+    {"active-plan", nullptr, Changes::kNever},
+    {"stats", nullptr, Changes::kNever},
 };
 
 /// The value as gst-launch would take it: nicks of enums and flags, not their descriptions.
