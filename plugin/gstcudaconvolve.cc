@@ -36,17 +36,21 @@
 #include "plugin/caps.h"
 #include "plugin/cudamemory.h"
 #include "plugin/log.h"
+#include "plugin/object_lock.h"
 #include "plugin/properties.h"
 #include "plugin/report.h"
 #include "plugin/session.h"
+#include "plugin/starting.h"
 #include "plugin/stop_reasons.h"
 
 GST_DEBUG_CATEGORY(cuda_convolve_debug);
 
+using cudaconvolve::ObjectLock;
 using cudaconvolve::Properties;
 using cudaconvolve::Session;
 using cudaconvolve::Settings;
 using cudaconvolve::SharedCudaContext;
+using cudaconvolve::Starting;
 using cudaconvolve::Statistics;
 using cudaconvolve::StopReasons;
 
@@ -63,18 +67,6 @@ struct Parts {
   Properties properties;
   std::string active_plan;
   Statistics statistics;
-};
-
-/// Holds the object lock for a scope.
-class ObjectLock {
- public:
-  explicit ObjectLock(gpointer object) : object_(object) { GST_OBJECT_LOCK(object_); }
-  ~ObjectLock() { GST_OBJECT_UNLOCK(object_); }
-  ObjectLock(const ObjectLock&) = delete;
-  ObjectLock& operator=(const ObjectLock&) = delete;
-
- private:
-  gpointer object_;
 };
 
 }  // namespace
@@ -110,39 +102,6 @@ Settings snapshot(GstCudaConvolve* self) {
   return self->parts->properties.settings;
 }
 
-/// A start from the snapshot of its settings on. A property that is set before is part of it, one
-/// that is set later finds the element started. Undone unless it succeeds.
-class Starting {
- public:
-  explicit Starting(GstCudaConvolve* self) : self_(self) {
-    const ObjectLock lock(self);
-    Properties& properties = self->parts->properties;
-    settings_ = properties.settings;
-    refusal_ = cudaconvolve::refusal_of_start(properties);
-    properties.started = true;
-  }
-  ~Starting() {
-    if (succeeded_) return;
-    const ObjectLock lock(self_);
-    self_->parts->properties.started = false;
-  }
-  Starting(const Starting&) = delete;
-  Starting& operator=(const Starting&) = delete;
-
-  const Settings& settings() const { return settings_; }
-
-  /// Why there can be no start; empty if nothing stands against it.
-  const std::string& refusal() const { return refusal_; }
-
-  void succeed() { succeeded_ = true; }
-
- private:
-  GstCudaConvolve* self_;
-  Settings settings_;
-  std::string refusal_;
-  bool succeeded_ = false;
-};
-
 /// Makes what the session knows visible to the application.
 void publish(GstCudaConvolve* self) {
   Parts& parts = *self->parts;
@@ -157,14 +116,6 @@ void publish(GstCudaConvolve* self) {
   if (!changed) return;
   GST_INFO_OBJECT(self, "plan: %s", plan.empty() ? "none" : plan.c_str());
   g_object_notify(G_OBJECT(self), "active-plan");
-}
-
-GstStructure* stats_structure(const Statistics& s) {
-  return gst_structure_new("application/x-cudaconvolve-stats", "frames", G_TYPE_UINT64, s.frames,
-                           "passthrough-frames", G_TYPE_UINT64, s.passthrough_frames,
-                           "backend-switches", G_TYPE_UINT64, s.backend_switches, "bytes-in",
-                           G_TYPE_UINT64, s.bytes_in, "bytes-out", G_TYPE_UINT64, s.bytes_out,
-                           "kernel-ns-last", G_TYPE_UINT64, s.kernel_ns_last, nullptr);
 }
 
 void set_property(GstCudaConvolve* self, guint id, const GValue* value, const GParamSpec* spec) {
@@ -216,7 +167,7 @@ static void gst_cuda_convolve_get_property(GObject* object, guint id, GValue* va
       g_value_set_string(value, plan.empty() ? nullptr : plan.c_str());
     } else if (id == cudaconvolve::kPropStats) {
       const ObjectLock lock(self);
-      g_value_take_boxed(value, stats_structure(self->parts->statistics));
+      g_value_take_boxed(value, cudaconvolve::stats_structure(self->parts->statistics));
     } else {
       cudaconvolve::read_property(snapshot(self), id, value);
     }
@@ -227,7 +178,7 @@ static void gst_cuda_convolve_get_property(GObject* object, guint id, GValue* va
 static gboolean gst_cuda_convolve_start(GstBaseTransform* trans) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
   return guarded(self, FALSE, [&]() -> gboolean {
-    Starting starting(self);
+    Starting starting(self, self->parts->properties);
     if (!starting.refusal().empty()) {
       GST_ELEMENT_ERROR(self, LIBRARY, SETTINGS, ("%s", starting.refusal().c_str()), (nullptr));
       return FALSE;

@@ -57,6 +57,14 @@ const char* normalization_text(const Settings& settings, const Mask& mask) {
 
 }  // namespace
 
+GstStructure* stats_structure(const Statistics& s) {
+  return gst_structure_new("application/x-cudaconvolve-stats", "frames", G_TYPE_UINT64, s.frames,
+                           "passthrough-frames", G_TYPE_UINT64, s.passthrough_frames,
+                           "backend-switches", G_TYPE_UINT64, s.backend_switches, "bytes-in",
+                           G_TYPE_UINT64, s.bytes_in, "bytes-out", G_TYPE_UINT64, s.bytes_out,
+                           "kernel-ns-last", G_TYPE_UINT64, s.kernel_ns_last, nullptr);
+}
+
 bool Session::start(const Settings& settings) {
   choice_ = settings.backend;
   statistics_ = {};

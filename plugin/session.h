@@ -27,6 +27,9 @@ struct Statistics {
   guint64 kernel_ns_last = 0;  ///< Nanoseconds in kernels for the last filtered frame; 0 = unknown.
 };
 
+/// As the property gives them; the caller's own.
+GstStructure* stats_structure(const Statistics& statistics);
+
 /// Used by one thread at a time: start() and stop() while no data flows, the rest by the streaming
 /// thread. Posts its errors and warnings itself.
 class Session {

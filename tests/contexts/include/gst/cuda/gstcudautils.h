@@ -2,4 +2,4 @@
 // Declared in the one header of the stand-in.
 #pragma once
 
-#include <gst/cuda/gstcudacontext.h>
+#include "gstcudacontext.h"
