@@ -142,15 +142,20 @@ class ElementPlayer {
     gst_harness_push_event(harness_.get(), gst_event_new_segment(&segment));
   }
 
-  /// Leaves the choice to the planner where the CPU has no time for the kernel that is asked for:
-  /// then true.
+  /// Leaves the choice to the planner where the CPU has no time for the kernel that is asked for,
+  /// and alpha straight where it has none for its weighting: then true.
   bool spare_time() {
     const auto info = picture_info(caps_text(picture_));
     const auto settings = resolve(wanted_);
-    if (backend_ == "cuda" || !info || !settings.ok()) return false;
+    if (!info || !settings.ok()) return false;
     const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
-    return too_slow(format, settings.value().mask, settings.value().options) &&
-           set({"kernel", "auto"});
+    const convolve::Mask& mask = settings.value().mask;
+    const convolve::Options& options = settings.value().options;
+    const bool straight =
+        too_slow_by_alpha(format, mask, options) && set({"alpha-mode", "straight"});
+    const bool chosen =
+        backend_ != "cuda" && too_slow(format, mask, options) && set({"kernel", "auto"});
+    return straight || chosen;
   }
 
   void change_picture(const Words& step) {

@@ -98,7 +98,7 @@ class EnginePlayer {
   void play_step(const Words& words, unsigned number) {
     const std::optional<GstVideoInfo> info = picture_info(caps_text(words));
     if (!info) return fail("no such picture: " + caps_text(words));
-    const auto settings = resolve(words);
+    auto settings = resolve(words);
     if (!settings.ok()) {
       ++outcome_.refused;
       return;
@@ -106,6 +106,8 @@ class EnginePlayer {
     const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
     const FrameFormat planned =
         planned_format(words, format, whole(words, "spare"), settings.value().channels);
+    if (too_slow_by_alpha(format, settings.value().mask, settings.value().options))
+      settings.value().options.alpha_mode = convolve::AlphaMode::kStraight;
     convolve::Options options = ways(words, settings.value().options);
     if (kind_ == convolve::BackendKind::kCpu && too_slow(format, settings.value().mask, options))
       options.kernel = convolve::KernelKind::kAuto;

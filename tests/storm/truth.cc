@@ -18,6 +18,7 @@ constexpr double kCoarsenedProducts = 1e8;
 /// The same where the kernel itself is judged.
 constexpr double kForcedBasicProducts = 3e7;
 constexpr double kForcedCoarsenedProducts = 1e9;
+constexpr double kWeightedProducts = 2e10;
 
 /// Kernels of the CPU to try in turn: another one than in `plan`, if it does not take too long.
 std::vector<KernelKind> candidates(const std::string& plan, double work) {
@@ -51,6 +52,12 @@ bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
   const double work = products(format, mask);
   return (options.kernel == KernelKind::kBasic && work > kForcedBasicProducts) ||
          (options.kernel == KernelKind::kCoarsened && work > kForcedCoarsenedProducts);
+}
+
+bool too_slow_by_alpha(const convolve::FrameFormat& format, const convolve::Mask& mask,
+                       const convolve::Options& options) {
+  return options.alpha_mode == convolve::AlphaMode::kPremultiplied &&
+         products(format, mask) > kWeightedProducts;
 }
 
 TruthMaker::TruthMaker() {

@@ -21,6 +21,11 @@ double products(const convolve::FrameFormat& format, const convolve::Mask& mask)
 bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
               const convolve::Options& options);
 
+/// True if the CPU has no time for such a mask with colour weighted by alpha: quotients that lie
+/// close to a boundary are decided by all taps again.
+bool too_slow_by_alpha(const convolve::FrameFormat& format, const convolve::Mask& mask,
+                       const convolve::Options& options);
+
 class TruthMaker {
  public:
   TruthMaker();
