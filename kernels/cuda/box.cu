@@ -145,8 +145,11 @@ class Strip {
 #pragma unroll
     for (int i = 0; i < kBoxGroup; ++i) {
       const int x = border_index(group_.border, column0_ + g * kBoxGroup + i, group_.width);
-      from[i] = x == kNoSignal ? kNoPlace : x - column0_;
-      if (from[i] != kNoPlace && (from[i] < 0 || !is_inside(from[i] / kBoxGroup))) return;
+      from[i] = kNoPlace;
+      if (x == kNoSignal) continue;
+      // One column before the block's first would read as kNoPlace, too: it is none of the block's.
+      from[i] = x - column0_;
+      if (from[i] < 0 || !is_inside(from[i] / kBoxGroup)) return;
     }
 #pragma unroll
     for (int i = 0; i < kBoxGroup; ++i)

@@ -126,5 +126,42 @@ INSTANTIATE_TEST_SUITE_P(Fields, BoxesOfFields,
                                   std::to_string(row.param.height);
                          });
 
+// Interleaved components go in runs, whose blocks keep the sums of ghosts that repeat columns of
+// their own: at every distance of the picture's border from a block's first column.
+class BoxesOfComponents : public LargeBoxes {};
+
+TEST_P(BoxesOfComponents, AreThoseOfTheCpu) {
+  const Shape picture = GetParam();
+  const FrameFormat format =
+      make_format(Arrangement::kPacked3, kU8, Levels::kFull, picture.width, picture.height);
+  const GuardedFrame source(format, 0, false);
+  fill(Fill::kNoise, source.view());
+  for (const char* text : {"box:494", "box:301,20", "box:700,9"}) {
+    const TestMaskPtr mask = parsed_mask(text);
+    Options options;
+    options.kernel = KernelKind::kBox;
+    auto wanted = Convolver::create(format, mask->mask, options, cpu_);
+    auto given = Convolver::create(format, mask->mask, options, gpu_);
+    ASSERT_TRUE(wanted.ok() && given.ok());
+    for (const Border border :
+         {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect, Border::kWrap}) {
+      SCOPED_TRACE(std::string(text) + " border " + std::to_string(static_cast<int>(border)));
+      GuardedFrame truth(format, 0, false), answer(format, 0, false);
+      RunArguments arguments;
+      arguments.border = border;
+      ASSERT_TRUE(wanted.value()->run(source.view(), truth.view(), arguments).ok());
+      ASSERT_TRUE(given.value()->run(source.view(), answer.view(), arguments).ok());
+      ASSERT_TRUE(gpu_->finish().ok());
+      EXPECT_EQ(differing_bytes(answer.view(), truth.view()), 0u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, BoxesOfComponents,
+                         ::testing::Values(Shape{570, 47}, Shape{571, 47}, Shape{572, 47},
+                                           Shape{573, 47}, Shape{574, 47}, Shape{575, 47},
+                                           Shape{576, 47}, Shape{577, 47}, Shape{370, 24}),
+                         [](const auto& row) { return "of_" + std::to_string(row.param.width); });
+
 }  // namespace
 }  // namespace convolve::testing

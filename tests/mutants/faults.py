@@ -332,6 +332,10 @@ PLUGIN = [
 ]
 
 CUDA = [
+    Fault("cuda-box-column-before-the-block-is-no-signal", "kernels/cuda/box.cu",
+          "if (from[i] < 0 || !is_inside(from[i] / kBoxGroup)) return;",
+          "if (from[i] < -1 || (from[i] >= 0 && !is_inside(from[i] / kBoxGroup))) return;",
+          cuda=True),
     # What random cases found: warps that part before a barrier, one component with the epilogue of
     # another, and operands of one plane for another.
     Fault("cuda-groups-part-before-a-barrier", "kernels/cuda/tensor_group_store.cuh",
