@@ -27,13 +27,17 @@ using check::Settings;
 using check::video_info;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kStops = 120;
-
+// Under a sanitizer everything takes tens of times as long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kLimitMs = 2000;
+constexpr int kStops = 20;
+constexpr double kLimitMs = 6000;
 #else
+constexpr int kStops = 120;
 constexpr double kLimitMs = 200;
 #endif
+
+/// So that few stops, too, meet all masks and all formats.
+constexpr int kStride = 11;
 
 /// Latest moment of a stop after the caps of the stream.
 constexpr unsigned kLongestWaitMs = 300;
@@ -176,7 +180,7 @@ int largest_difference(const oracle::Bytes& a, const oracle::Bytes& b) {
 
 /// The stream goes on with a small frame, which has time to end.
 void expect_right_picture(Stream& stream, const Settings& settings) {
-  const GstVideoInfo small = video_info(GST_VIDEO_FORMAT_RGBA, 45, 32);
+  const GstVideoInfo small = video_info(GST_VIDEO_FORMAT_RGBA, 12, 9);
   const oracle::Bytes frame = oracle::random_frame(small, 5);
   Settings on_cpu = settings;
   on_cpu.insert(on_cpu.begin(), {"backend", "cpu"});
@@ -194,7 +198,7 @@ TEST(Stop, TakesAtMost200MillisecondsAtAnyMoment) {
   Frames frames;
   const int stops = check::scaled(kStops);
   for (int n = 0; n < stops; ++n) {
-    const Pair pair = pair_number(n);
+    const Pair pair = pair_number(n * kStride);
     const unsigned kind = static_cast<unsigned>(random()) % 3;
     const unsigned wait_ms = static_cast<unsigned>(random()) % kLongestWaitMs;
     SCOPED_TRACE("mask " + std::to_string(pair.mask) + ", format " + std::to_string(pair.format) +
