@@ -81,7 +81,8 @@ struct Edit {
   std::function<void(Settings&)> apply;
   bool needs_plan = false;
   bool ready_only = false;
-  /// What stands against it in the settings of that moment; empty if nothing ever does.
+  /// Says whether the settings in force allow this edit, as `mask-files` decides over a mask that
+  /// names a file. It runs under the lock, right before `apply`. Empty if every setting allows it.
   std::function<convolve::Status(const Settings&)> check = {};
 };
 

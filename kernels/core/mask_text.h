@@ -31,10 +31,12 @@ struct MaskText {
   /// bytes: whatever is read without an error before the place is ASCII.
   Status error(std::size_t offset, std::initializer_list<const char*> words) const;
 
-  /// The same of `token`, which stands there: 'TOKEN' and the words. Of a file: what stands here.
+  /// An error at `offset` about `token`, which stands there: 'TOKEN' and the words. An error about
+  /// a file says "what stands here" instead, since messages must not show what files hold.
   Status error_of(std::string_view token, std::size_t offset, const char* words) const;
 
-  /// The same in words that hold numbers or text of a typed mask, or else in those for a file.
+  /// An error at `offset` in one of two wordings: `typed` may quote the mask that a user typed, and
+  /// `in_file` is a constant, since messages must not show what files hold.
   Status error_either(std::size_t offset, const std::string& typed, const char* in_file) const;
 
  private:

@@ -57,11 +57,12 @@ int reach_of(int taps, int coarsest) {
   return round_up((taps + 1) * coarsest, kUnit);
 }
 
-/// What piece `index` makes, and what it must see for that.
+/// A piece's outputs, and the inputs that they depend on.
 struct Spans {
   Span wanted, seen;
 };
 
+/// The spans of piece `index`. With `wrap` inputs may lie outside the picture.
 Spans spans_of(const FrameFormat& format, const Mask& mask, const Cut& cut, bool wrap, int index) {
   const Axis axis{cut.columns};
   const int longest = axis.longest(format), coarsest = axis.coarsest(format, longest);
@@ -106,8 +107,8 @@ Cut choose_cut(const FrameFormat& format, const Mask& mask, bool wrap, double pr
     if (longest <= 2 * kUnit) continue;
     const double halo =
         reach_of(axis.before(mask), coarsest) + reach_of(axis.behind(mask), coarsest);
-    // Of a piece that takes as long as is allowed, the outputs that are left beside its halo; but
-    // never so few that most of the work is thrown away.
+    // A piece that takes as long as is allowed has these outputs beside its halo. It never has so
+    // few that most of the work would be thrown away.
     const double allowed = std::max(longest_us / predicted_us * longest - halo, halo / 2);
     const double outputs = std::max<double>(kUnit, std::floor(allowed / kUnit) * kUnit);
     const int count = static_cast<int>(std::ceil(longest / outputs));

@@ -24,7 +24,8 @@ __global__ void poll_for_ever() {
   poll([flag] { return *flag != 0; });
 }
 
-/// What no poll of ours counts, such as a barrier that some threads never reach.
+/// Stands for waits that poll() cannot bound, such as a barrier that some threads never reach: only
+/// the host can see that the kernel hangs.
 __global__ void hang() {
   const volatile int* flag = &never_set;
   while (*flag == 0)

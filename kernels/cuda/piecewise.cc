@@ -9,13 +9,13 @@
 namespace convolve {
 namespace {
 
-/// What a launch is cut down to. Predictions are within 30 % where they are calibrated, and a
-/// launch may take about 100 ms.
+/// Frames are cut so that no launch is expected to take longer. Predictions are within 30 % where
+/// they are calibrated, and a launch may take about 100 ms.
 constexpr double kLongestLaunchUs = 60000;
 
-/// What a frame takes. Colour that is weighted by alpha has no prediction of its own: it adds up
-/// two sums for each output, each about as `basic` does, 0.5 ps a tap on an H100 that is busy, and
-/// may have to decide some again.
+/// The time that a frame of this plan is expected to take. Colour that is weighted by alpha has no
+/// prediction of its own: it adds up two sums for each output, each about as `basic` does, 0.5 ps a
+/// tap on an H100 that is busy, and may have to decide some again.
 double expected_us(const FrameFormat& format, const Mask& mask, const Plan& plan,
                    const DeviceCapabilities& device) {
   if (!plan.weighted) return plan.predicted_us;

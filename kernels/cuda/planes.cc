@@ -31,6 +31,7 @@ Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
 }
 
 std::size_t aligned_pitch(std::size_t row_bytes) {
+  constexpr std::size_t kPitchAlignment = 512;
   return (row_bytes + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
 }
 

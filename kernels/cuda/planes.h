@@ -27,8 +27,8 @@ RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format);
 /// CUDA with it.
 Status check_alignment(const PlaneMemory& plane, int sample_bytes);
 
-/// Rows of device memory start on this many bytes, as those of cudaMallocPitch do.
-inline constexpr std::size_t kPitchAlignment = 512;
+/// The pitch of rows of `row_bytes` in device memory: they start on 512 bytes, as those of
+/// cudaMallocPitch do.
 std::size_t aligned_pitch(std::size_t row_bytes);
 
 /// Device memory at `base`, whose rows lie one behind the other.

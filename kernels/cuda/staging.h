@@ -40,12 +40,15 @@ class Staging {
   /// when this returns.
   Status upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
 
-  /// The same for `bytes` bytes, which copy(piece, offset, count) enqueues in pieces.
+  /// Copies `bytes` bytes of host memory to wherever copy(from, offset, count) takes them: it
+  /// enqueues a copy of `count` bytes, those from `offset` on, out of page-locked memory. The
+  /// source may be used again when this returns.
   using EnqueueCopy =
       std::function<cudaError_t(const void* piece, std::size_t offset, std::size_t count)>;
   Status upload(const void* src, std::size_t bytes, const EnqueueCopy& copy);
 
-  /// The same to device memory.
+  /// Copies `bytes` bytes of host memory to device memory. The source may be used again when this
+  /// returns.
   Status upload(void* dst, const void* src, std::size_t bytes);
 
   /// Copies `rows` rows of `row_bytes` from the device to host memory, which is complete only after

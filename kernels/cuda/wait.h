@@ -22,8 +22,8 @@ inline constexpr std::chrono::seconds kLongestSilence{5};
 /// those of CUDA.
 Status wait_for(cudaEvent_t event, int device, const StopSignal* stop);
 
-/// The same for at most `patience`: true if the event has passed, false if it has not or CUDA is
-/// not usable.
+/// Waits for `event` at most as long as `patience` says, with no regard to any stop: true if the
+/// event has passed, false if it has not or CUDA is not usable.
 bool passes_within(cudaEvent_t event, std::chrono::milliseconds patience);
 
 }  // namespace convolve

@@ -49,7 +49,6 @@ Status WeightedPass::upload(const std::vector<std::byte>& weights, DeviceMemory&
 
 Status WeightedPass::reserve_intermediate(cudaStream_t stream) {
   if (sums_.passes != Passes::kRowColumn) return {};
-  constexpr std::size_t kAlignment = 512;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, /*weighting=*/true);
   std::size_t pitch = 0, rows = 0;
@@ -57,7 +56,7 @@ Status WeightedPass::reserve_intermediate(cudaStream_t stream) {
     if (!groups[g].weighted) continue;
     const std::size_t sums = static_cast<std::size_t>(groups[g].width) * (groups[g].count + 1);
     const std::size_t bytes = sums * weight_bytes(sums_.accumulator);
-    pitch = std::max(pitch, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    pitch = std::max(pitch, aligned_pitch(bytes));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
   }
   Result<DeviceMemory> made = DeviceMemory::make(pitch * rows, stream);

@@ -36,8 +36,8 @@ Verdict try_text(const std::string& text, bool thorough);
 /// `bytes` as the content of a mask file.
 Verdict try_file(const std::string& bytes, MemoryFile& file, bool thorough);
 
-/// The same with a secret at some place of it, which `number` chooses. Only a refusal is of
-/// interest: it must not let the secret out.
+/// Tries `bytes` as the content of a mask file with a secret inserted at a place that `number`
+/// chooses. Only a refusal is judged: its message must not show the secret.
 Verdict try_secret(const std::string& bytes, MemoryFile& file, std::uint64_t number);
 
 }  // namespace convolve::fuzz

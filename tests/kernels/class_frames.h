@@ -22,7 +22,8 @@ void fill_frame(const FrameView& frame, std::uint64_t seed);
 struct Tolerance {
   bool neighbours = false;
   double share = 0;
-  /// What a component of a plane may be, sample by sample; empty if that is too much work.
+  /// The codes that the exact reference allows for a component, sample by sample; empty if the
+  /// reference would take too long.
   std::function<std::vector<Truth>(int plane, int component)> exact;
 };
 

@@ -15,7 +15,8 @@ namespace {
 /// Products of the largest pictures and masks that the exact reference is asked for.
 constexpr std::int64_t kReferenceWork = 24000;
 
-/// The same of those where it decides whether codes that are one off may be so, which is rare.
+/// Products of the largest pictures and masks for which the exact reference decides whether codes
+/// may be one off: more than above, as that is rarely asked for.
 constexpr std::int64_t kZoneWork = 300000000;
 
 std::string name_of(const FrameFormat& frame, const TestMask& mask, const RunArguments& how) {

@@ -13,7 +13,7 @@
 
 namespace storm {
 
-/// Products of weights and samples of a frame, if a kernel takes them all.
+/// The number of products that a kernel computes which multiplies every sample by every weight.
 double products(const convolve::FrameFormat& format, const convolve::Mask& mask);
 
 /// True if the CPU has no time for so many with the kernel that `options` force: those that take
