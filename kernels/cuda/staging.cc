@@ -7,17 +7,17 @@
 #include <utility>
 
 #include "kernels/cuda/check.h"
-#include "kernels/cuda/pinned_pieces.h"
+#include "kernels/cuda/staging_buffers.h"
 #include "kernels/cuda/wait.h"
 
 namespace convolve {
 namespace {
 
-// A row of the widest picture, 32,768 pixels of 8 bytes, fits four times. Pieces as small stay in
+// A row of the widest picture, 32,768 pixels of 8 bytes, fits four times. Buffers as small stay in
 // the host's cache between the two copies.
-static_assert(kPieceBytes >= std::size_t{4} * 32768 * 8, "a row must fit a piece");
+static_assert(kStagingBufferBytes >= std::size_t{4} * 32768 * 8, "a row must fit a buffer");
 
-/// Pieces that may cross while the host copies another.
+/// Buffers that may cross while the host copies another.
 constexpr std::size_t kMostSlots = 8;
 
 constexpr std::chrono::milliseconds kNoWait{0};
@@ -41,7 +41,7 @@ Staging::~Staging() {
 }
 
 Status Staging::reserve(std::size_t bytes) {
-  while (slots_.size() < std::min(kMostSlots, bytes / kPieceBytes + 1))
+  while (slots_.size() < std::min(kMostSlots, bytes / kStagingBufferBytes + 1))
     if (Status status = add(); !status.ok()) return status;
   return {};
 }
@@ -62,7 +62,7 @@ Result<Staging::Slot*> Staging::take() {
   auto slot = last_passed();
   if (slot == slots_.end() && slots_.size() < kMostSlots) {
     Status status = add();
-    // Fewer pieces do, too.
+    // Fewer buffers do, too.
     if (!status.ok() && (status.code() != Code::kOutOfMemory || slots_.empty())) return status;
     if (status.ok()) slot = std::prev(slots_.end());
   }
@@ -75,7 +75,7 @@ Result<Staging::Slot*> Staging::take() {
 Status Staging::add() {
   Result<Event> crossed = Event::make(cudaEventDisableTiming);
   if (!crossed.ok()) return crossed.status();
-  Result<void*> memory = take_piece();
+  Result<void*> memory = take_staging_buffer();
   if (!memory.ok()) return memory.status();
   Slot slot;
   slot.memory = memory.value();
@@ -105,15 +105,15 @@ Status Staging::cross(Slot& slot) {
 
 Status Staging::upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  const int most = static_cast<int>(kPieceBytes / std::max<std::size_t>(bytes, 1));
+  const int most = static_cast<int>(kStagingBufferBytes / std::max<std::size_t>(bytes, 1));
   for (int y = 0; y < rows; y += most) {
     const int count = std::min(most, rows - y);
     Result<Slot*> slot = take();
     if (!slot.ok()) return slot.status();
-    auto* const piece = static_cast<std::uint8_t*>(slot.value()->memory);
-    copy_rows(piece, row_bytes, src.data + y * src.pitch, src.pitch, bytes, count);
+    auto* const buffer = static_cast<std::uint8_t*>(slot.value()->memory);
+    copy_rows(buffer, row_bytes, src.data + y * src.pitch, src.pitch, bytes, count);
     Status status = CONVOLVE_CUDA(cudaMemcpy2DAsync(
-        dst.data + y * dst.pitch, static_cast<std::size_t>(dst.pitch), piece, bytes, bytes,
+        dst.data + y * dst.pitch, static_cast<std::size_t>(dst.pitch), buffer, bytes, bytes,
         static_cast<std::size_t>(count), cudaMemcpyHostToDevice, stream_));
     if (status.ok()) status = cross(*slot.value());
     if (!status.ok()) return status;
@@ -122,8 +122,8 @@ Status Staging::upload(const PlaneMemory& dst, const PlaneMemory& src, int row_b
 }
 
 Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& copy) {
-  for (std::size_t offset = 0; offset < bytes; offset += kPieceBytes) {
-    const std::size_t count = std::min(kPieceBytes, bytes - offset);
+  for (std::size_t offset = 0; offset < bytes; offset += kStagingBufferBytes) {
+    const std::size_t count = std::min(kStagingBufferBytes, bytes - offset);
     Result<Slot*> slot = take();
     if (!slot.ok()) return slot.status();
     std::memcpy(slot.value()->memory, static_cast<const std::byte*>(src) + offset, count);
@@ -135,15 +135,15 @@ Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& co
 }
 
 Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
-  return upload(src, bytes, [&](const void* piece, std::size_t offset, std::size_t count) {
-    return cudaMemcpyAsync(static_cast<std::byte*>(dst) + offset, piece, count,
+  return upload(src, bytes, [&](const void* buffer, std::size_t offset, std::size_t count) {
+    return cudaMemcpyAsync(static_cast<std::byte*>(dst) + offset, buffer, count,
                            cudaMemcpyHostToDevice, stream_);
   });
 }
 
 Status Staging::download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  const int most = static_cast<int>(kPieceBytes / std::max<std::size_t>(bytes, 1));
+  const int most = static_cast<int>(kStagingBufferBytes / std::max<std::size_t>(bytes, 1));
   for (int y = 0; y < rows; y += most) {
     const int count = std::min(most, rows - y);
     Result<Slot*> taken = take();
@@ -179,7 +179,7 @@ void Staging::forget_downloads() {
 void Staging::release() {
   forget_downloads();
   for (Slot& slot : slots_)
-    if (!slot.busy || passes_within(slot.crossed.get(), kNoWait)) give_piece(slot.memory);
+    if (!slot.busy || passes_within(slot.crossed.get(), kNoWait)) give_staging_buffer(slot.memory);
   slots_.clear();
 }
 

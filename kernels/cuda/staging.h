@@ -3,8 +3,8 @@
 //
 // A copy between pageable memory and the device goes through the driver, which waits inside the
 // call for what is before it on the stream: after a kernel that never ends, for ever. So pageable
-// memory is copied here by the host, piece by piece, and each piece crosses asynchronously. While
-// one piece crosses, the host copies the next.
+// memory is copied here by the host, part by part, and each part crosses asynchronously. While
+// one part crosses, the host copies the next.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +19,7 @@
 
 namespace convolve {
 
-/// A ring of page-locked pieces that belongs to a stream. Used by one thread at a time, while the
+/// A ring of page-locked buffers that belongs to a stream. Used by one thread at a time, while the
 /// context of the stream is current. Errors of all functions: kOutOfMemory, kStopped, kDeviceLost
 /// and those of CUDA.
 class Staging {
@@ -44,7 +44,7 @@ class Staging {
   /// enqueues a copy of `count` bytes, those from `offset` on, out of page-locked memory. The
   /// source may be used again when this returns.
   using EnqueueCopy =
-      std::function<cudaError_t(const void* piece, std::size_t offset, std::size_t count)>;
+      std::function<cudaError_t(const void* from, std::size_t offset, std::size_t count)>;
   Status upload(const void* src, std::size_t bytes, const EnqueueCopy& copy);
 
   /// Copies `bytes` bytes of host memory to device memory. The source may be used again when this
@@ -61,12 +61,12 @@ class Staging {
   /// Nothing is written to host memory any more: downloads on their way are left where they are.
   void forget_downloads();
 
-  /// Gives back the memory of pieces that have crossed. What the device may still write stays
+  /// Gives back the memory of buffers that have crossed. What the device may still write stays
   /// allocated for good.
   void release();
 
  private:
-  /// One piece, and what it waits for.
+  /// One buffer, and what it waits for.
   struct Slot {
     void* memory = nullptr;
     Event crossed;

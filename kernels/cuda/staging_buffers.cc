@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cuda/pinned_pieces.h"
+#include "kernels/cuda/staging_buffers.h"
 
 #include <cstdlib>
 #include <mutex>
@@ -14,7 +14,7 @@ constexpr std::size_t kPageBytes = 4096;
 
 struct Pool {
   std::mutex mutex;
-  std::vector<void*> pieces;
+  std::vector<void*> buffers;
 };
 
 /// Never destroyed: nothing of CUDA may run in static destructors.
@@ -25,9 +25,9 @@ Pool& pool() {
 
 /// Registers memory for all contexts. It may be so already; the context that it was registered in
 /// may also be gone, and its registration with it.
-Status lock_pages(void* piece) {
+Status lock_pages(void* buffer) {
   if (!cuda_usable()) return cuda_unusable();
-  const cudaError_t error = cudaHostRegister(piece, kPieceBytes, cudaHostRegisterPortable);
+  const cudaError_t error = cudaHostRegister(buffer, kStagingBufferBytes, cudaHostRegisterPortable);
   if (error != cudaErrorHostMemoryAlreadyRegistered) return cuda_status(error, "cudaHostRegister");
   (void)cudaGetLastError();
   return {};
@@ -35,27 +35,27 @@ Status lock_pages(void* piece) {
 
 }  // namespace
 
-Result<void*> take_piece() {
-  void* piece = nullptr;
+Result<void*> take_staging_buffer() {
+  void* buffer = nullptr;
   {
     const std::lock_guard<std::mutex> lock(pool().mutex);
-    if (!pool().pieces.empty()) {
-      piece = pool().pieces.back();
-      pool().pieces.pop_back();
+    if (!pool().buffers.empty()) {
+      buffer = pool().buffers.back();
+      pool().buffers.pop_back();
     }
   }
-  if (piece == nullptr) piece = std::aligned_alloc(kPageBytes, kPieceBytes);
-  if (piece == nullptr) return Status(Code::kOutOfMemory, "host memory is exhausted");
-  if (Status status = lock_pages(piece); !status.ok()) {
-    give_piece(piece);
+  if (buffer == nullptr) buffer = std::aligned_alloc(kPageBytes, kStagingBufferBytes);
+  if (buffer == nullptr) return Status(Code::kOutOfMemory, "host memory is exhausted");
+  if (Status status = lock_pages(buffer); !status.ok()) {
+    give_staging_buffer(buffer);
     return status;
   }
-  return piece;
+  return buffer;
 }
 
-void give_piece(void* piece) {
+void give_staging_buffer(void* buffer) {
   const std::lock_guard<std::mutex> lock(pool().mutex);
-  pool().pieces.push_back(piece);
+  pool().buffers.push_back(buffer);
 }
 
 }  // namespace convolve
