@@ -120,6 +120,27 @@ struct DoubleDouble {
     high = sum + rest;
     low = rest - (high - sum);
   }
+
+  CONVOLVE_HD void add(const DoubleDouble& other) {
+    add_product(other.high, 1);
+    add_product(other.low, 1);
+  }
+};
+
+/// S and T of one output with twice the digits. Whole numbers have no error, in whatever order they
+/// are added up.
+struct ExactSums {
+  DoubleDouble s, t;
+
+  /// Adds a cell: its weight, its alpha code, and c - o.
+  CONVOLVE_HD void add(double weight, int alpha, int difference) {
+    s.add_product(weight, alpha);
+    t.add_product(weight, static_cast<double>(alpha) * difference);
+  }
+  CONVOLVE_HD void add(const ExactSums& other) {
+    s.add(other.s);
+    t.add(other.t);
+  }
 };
 
 /// A mask as the exact sums read it: all weights, or a column and a row.
@@ -135,21 +156,10 @@ struct ExactWeights {
   }
 };
 
-/// The code from sums made anew, or kKeepSample. `cells`: a callable (i, j, &alpha, &difference)
-/// that gives the alpha code and c - o below weight (i, j).
-template <class Cells>
-CONVOLVE_HD inline int exact_weighted_code(const ExactWeights& weights, const WeightedEpilogue& e,
-                                           Cells&& cells) {
-  DoubleDouble s, t;
-  for (int i = 0; i < weights.height; ++i)
-    for (int j = 0; j < weights.width; ++j) {
-      int alpha = 0, difference = 0;
-      cells(i, j, alpha, difference);
-      if (alpha == 0) continue;
-      const double weight = weights.at(i, j);
-      s.add_product(weight, alpha);
-      t.add_product(weight, static_cast<double>(alpha) * difference);
-    }
+/// The code from sums made anew, or kKeepSample.
+CONVOLVE_HD inline int code_of_exact_sums(const ExactSums& sums, const WeightedEpilogue& e) {
+  DoubleDouble s = sums.s;
+  const DoubleDouble& t = sums.t;
   if (e.edge) {
     s = {static_cast<double>(e.alpha_max), 0};
   } else {
@@ -161,6 +171,21 @@ CONVOLVE_HD inline int exact_weighted_code(const ExactWeights& weights, const We
   return e.rational
              ? round_exactly(whole(s.high) + whole(s.low), whole(t.high) + whole(t.low), code, e)
              : clamp_code(code, e.max_code);
+}
+
+/// The same by one thread, tap by tap. `cells`: a callable (i, j, &alpha, &difference) that gives
+/// the alpha code and c - o below weight (i, j).
+template <class Cells>
+CONVOLVE_HD inline int exact_weighted_code(const ExactWeights& weights, const WeightedEpilogue& e,
+                                           Cells&& cells) {
+  ExactSums sums;
+  for (int i = 0; i < weights.height; ++i)
+    for (int j = 0; j < weights.width; ++j) {
+      int alpha = 0, difference = 0;
+      cells(i, j, alpha, difference);
+      if (alpha != 0) sums.add(weights.at(i, j), alpha, difference);
+    }
+  return code_of_exact_sums(sums, e);
 }
 
 }  // namespace convolve

@@ -7,9 +7,11 @@
 // stays small however large the mask is; chunks below which nothing is opaque are left out. Two
 // passes, for masks with factors, keep the row sums in planes of global memory. A thread makes four
 // outputs below each other (or, along rows, beside each other) with a window of cells in registers,
-// so that a cell read serves four multiply-adds.
+// so that a cell read serves four multiply-adds. Outputs that the sums do not decide are left to a
+// kernel of their own (alpha_decisions.cuh).
 #include "kernels/cuda/alpha_weighted.h"
 
+#include "kernels/cuda/alpha_decisions.cuh"
 #include "kernels/cuda/kernel.cuh"
 
 namespace convolve {
@@ -58,28 +60,6 @@ __device__ inline void slide(int taps, Weight&& weight, Read&& read, Value (&sum
     for (int i = 0; i < kRun; ++i)
       add(sum[i], w, window[i]);
   }
-}
-
-/// Writes the output at (x, y) of channel `c`, whatever it takes. Out of line: long, and most of it
-/// seldom run.
-template <class Stored>
-__device__ __noinline__ void store_quotient(const WeightedArguments& w, int c, int x, int y,
-                                            double s, double t) {
-  const GroupArguments& group = w.colour;
-  const ChannelArguments& channel = group.channel[c];
-  const WeightedEpilogue& epilogue = w.epilogue[c];
-  int code = weighted_code(s, t, epilogue);
-  if (code == kUndecided)
-    code = exact_weighted_code(w.exact, epilogue, [&](int i, int j, int& alpha, int& difference) {
-      alpha = cell_row<int, Stored>(w.alpha, w.alpha.channel[0], y - w.mask.anchor_y + i)
-                  .at(x - w.mask.anchor_x + j);
-      if (alpha != 0)
-        difference = cell_row<int, Stored>(group, channel, y - w.mask.anchor_y + i)
-                         .at(x - w.mask.anchor_x + j);
-    });
-  if (code == kKeepSample)
-    code = decode_sample(load_stored<Stored>(group, channel, x, y), channel.layout);
-  store_stored(group, channel, x, y, encode_sample<Stored>(code, channel.layout));
 }
 
 /// All taps at once. blockIdx.z is the channel.
@@ -214,11 +194,12 @@ struct Kernels {
   WeightedKernel one_pass;
   WeightedKernel row;
   WeightedKernel column;
+  WeightedKernel decide;
 };
 
 template <class Real, class Stored>
 constexpr Kernels kKernelsOf = {one_pass_kernel<Real, Stored>, row_kernel<Real, Stored>,
-                                column_kernel<Real, Stored>};
+                                column_kernel<Real, Stored>, decide_kernel<Stored>};
 
 Kernels select(const WeightedArguments& arguments) {
   const bool bytes = arguments.colour.sample_bytes == 1;
@@ -239,22 +220,35 @@ cudaError_t launch(WeightedKernel kernel, dim3 grid, int planes, dim3 block,
 
 cudaError_t load_alpha_weighted(const WeightedArguments& arguments) {
   const Kernels kernels = select(arguments);
+  cudaError_t error = load_kernel(kernels.decide, 0);
+  if (error != cudaSuccess) return error;
   if (!arguments.two_passes) return load_kernel(kernels.one_pass, 0);
-  const cudaError_t error = load_kernel(kernels.row, 0);
+  error = load_kernel(kernels.row, 0);
   return error == cudaSuccess ? load_kernel(kernels.column, 0) : error;
 }
 
 cudaError_t launch_alpha_weighted(const WeightedArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.colour;
   const Kernels kernels = select(arguments);
-  if (!arguments.two_passes)
-    return launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
-                  dim3(kWidth, kLines), arguments, stream);
-  const cudaError_t error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1),
-                                   group.channels + 1, dim3(kThreads), arguments, stream);
+  const bool decides = may_be_undecided(arguments);
+  cudaError_t error = cudaSuccess;
+  if (decides)
+    error =
+        cudaMemsetAsync(arguments.undecided.count, 0, sizeof(*arguments.undecided.count), stream);
   if (error != cudaSuccess) return error;
-  return launch(kernels.column, grid_of_tiles(group, kThreads, kRun), group.channels,
-                dim3(kThreads), arguments, stream);
+  if (!arguments.two_passes) {
+    error = launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
+                   dim3(kWidth, kLines), arguments, stream);
+  } else {
+    error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1), group.channels + 1,
+                   dim3(kThreads), arguments, stream);
+    if (error == cudaSuccess)
+      error = launch(kernels.column, grid_of_tiles(group, kThreads, kRun), group.channels,
+                     dim3(kThreads), arguments, stream);
+  }
+  if (error != cudaSuccess || !decides) return error;
+  return launch(kernels.decide, dim3(kDecidingBlocks), 1, dim3(kDecidingThreads), arguments,
+                stream);
 }
 
 }  // namespace convolve

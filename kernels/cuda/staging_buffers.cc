@@ -24,13 +24,14 @@ Pool& pool() {
 }
 
 /// Registers memory for all contexts. It may be so already; the context that it was registered in
-/// may also be gone, and its registration with it.
+/// may also be gone, and its registration with it, so the driver is asked.
 Status lock_pages(void* buffer) {
   if (!cuda_usable()) return cuda_unusable();
-  const cudaError_t error = cudaHostRegister(buffer, kStagingBufferBytes, cudaHostRegisterPortable);
-  if (error != cudaErrorHostMemoryAlreadyRegistered) return cuda_status(error, "cudaHostRegister");
-  (void)cudaGetLastError();
-  return {};
+  cudaPointerAttributes attributes;
+  if (Status status = CONVOLVE_CUDA(cudaPointerGetAttributes(&attributes, buffer)); !status.ok())
+    return status;
+  if (attributes.type == cudaMemoryTypeHost) return {};
+  return CONVOLVE_CUDA(cudaHostRegister(buffer, kStagingBufferBytes, cudaHostRegisterPortable));
 }
 
 }  // namespace

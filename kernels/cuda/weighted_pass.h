@@ -34,6 +34,7 @@ class WeightedPass {
   static Status upload(const std::vector<std::byte>& weights, DeviceMemory& memory,
                        DeviceCore& core);
   Status reserve_intermediate(cudaStream_t stream);
+  Status reserve_undecided(cudaStream_t stream);
   Status load_kernels() const;
 
   FrameFormat format_;
@@ -41,7 +42,7 @@ class WeightedPass {
   WeightedSums sums_;
   WeightTotals totals_;
   AlphaPlace place_;
-  DeviceMemory device_weights_, device_exact_, intermediate_;
+  DeviceMemory device_weights_, device_exact_, intermediate_, undecided_;
   WeightedArguments arguments_;  ///< What all launches share.
 };
 

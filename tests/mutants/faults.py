@@ -424,6 +424,10 @@ CUDA = [
           "    ghosts.make(slots, kPairs);\n", "", cuda=True),
     Fault("cuda-band-layer-forgotten", "kernels/cuda/box_band_start.cuh",
           "      add_step(next, 1);\n", "      ;\n", cuda=True),
+    Fault("cuda-undecided-outputs-one-by-one", "kernels/cuda/weighted_pass.cc",
+          "std::min(most, kMostUndecided)", "0 * std::min(most, kMostUndecided)", cuda=True),
+    Fault("cuda-undecided-sums-of-a-warp-lost", "kernels/cuda/alpha_decisions.cuh",
+          "for (int k = 1; k < kDecidingWarps", "for (int k = 2; k < kDecidingWarps", cuda=True),
     Fault("cuda-band-source-never-written", "kernels/cuda/cuda_job.cc",
           "core_->writes().settled(rows_of(in[p], format.planes[p]))", "true", cuda=True),
 ]
