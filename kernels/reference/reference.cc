@@ -27,7 +27,7 @@ class GhostedPicture {
       for (int x = 0; x < width_; ++x) {
         const int from_x = border_index(border, x - mask.anchor_x, input.width);
         const bool no_signal = from_x == kNoSignal || from_y == kNoSignal;
-        signals_[static_cast<std::size_t>(y) * width_ + x] =
+        signals_[offset(y, x)] =
             no_signal
                 ? 0
                 : input.codes[static_cast<std::size_t>(from_y) * input.width + from_x] - black;
@@ -35,7 +35,8 @@ class GhostedPicture {
     }
   }
 
-  const int* row(int y) const { return signals_.data() + static_cast<std::size_t>(y) * width_; }
+  const int* row(int y) const { return signals_.data() + offset(y, 0); }
+  std::size_t offset(int y, int x) const { return static_cast<std::size_t>(y) * width_ + x; }
 
  private:
   int width_;
@@ -47,11 +48,31 @@ double weight_at(const Mask& mask, int y, int x) {
                       : mask.column[y] * mask.row[x];
 }
 
-/// sums[x] += weight * signals[x]: one tap for a row of outputs.
-void add_tap(std::int64_t weight, const int* signals, std::vector<std::int64_t>& sums) {
-  if (weight == 0) return;
-  for (std::size_t x = 0; x < sums.size(); ++x)
-    sums[x] += weight * signals[x];
+/// A weight that is not zero, and how far behind an output's first signal it finds its own.
+struct Tap {
+  std::int64_t weight;
+  std::size_t offset;
+};
+
+/// sums[x] = the sum over all taps of their weight times their signal; `signals` are what the first
+/// weight of the mask meets.
+void sum_taps(const std::vector<Tap>& taps, const int* signals, std::vector<std::int64_t>* sums) {
+  constexpr std::size_t kRun = 8;  // Sums that stay in registers.
+  const std::size_t count = sums->size();
+  for (std::size_t x = 0; x < count; x += kRun) {
+    const std::size_t length = std::min(kRun, count - x);
+    std::int64_t run[kRun] = {};
+    for (const Tap& tap : taps) {
+      const int* from = signals + tap.offset + x;
+      if (length == kRun)
+        for (std::size_t k = 0; k < kRun; ++k)
+          run[k] += tap.weight * from[k];
+      else
+        for (std::size_t k = 0; k < length; ++k)
+          run[k] += tap.weight * from[k];
+    }
+    std::copy_n(run, length, sums->begin() + x);
+  }
 }
 
 /// B of the arithmetic: a whole code.
@@ -102,12 +123,14 @@ bool find_fraction(const Mask& mask, double scale, int max_code, Fraction* fract
 void filter_rational(const GhostedPicture& ghosted, const Picture& input, const Component& rule,
                      const Mask& mask, const Fraction& fraction, int base, RowRange rows,
                      std::vector<Truth>* result) {
+  std::vector<Tap> taps;
+  for (int i = 0; i < mask.height; ++i)
+    for (int j = 0; j < mask.width; ++j)
+      if (const std::int64_t weight = integer_at(mask, i, j); weight != 0)
+        taps.push_back({weight, ghosted.offset(i, j)});
   std::vector<std::int64_t> sums(input.width);
   for (int y = rows.first; y < rows.end(input.height); ++y) {
-    std::fill(sums.begin(), sums.end(), 0);
-    for (int i = 0; i < mask.height; ++i)
-      for (int j = 0; j < mask.width; ++j)
-        add_tap(integer_at(mask, i, j), ghosted.row(y + i) + j, sums);
+    sum_taps(taps, ghosted.row(y), &sums);
     for (const std::int64_t sum : sums) {
       const Int128 numerator = Int128{base} * fraction.divisor + Int128{fraction.numerator} * sum;
       const Int128 code = round_quotient(numerator, fraction.divisor);
@@ -118,14 +141,19 @@ void filter_rational(const GhostedPicture& ghosted, const Picture& input, const 
   }
 }
 
-/// 20 bits x 17 bits of a code with its sign x 2^24 taps (kMaxFactorLength squared) stay below
-/// 2^62.
-constexpr int kDigitBits = 20;
+/// The bits of a digit of weights: with the 17 bits of a code and its sign, and one for each
+/// doubling of the taps, a sum of products stays below 2^62.
+int digit_bits(int taps) {
+  int bits = 62 - 17;
+  for (int reach = 1; reach < taps; reach *= 2)
+    bits -= 1;
+  return bits;
+}
 
-/// The weights of a real mask as whole numbers in base 2^kDigitBits, times 2^exponent.
+/// The weights of a real mask as whole numbers in base 2^bits, times 2^exponent.
 class DigitMask {
  public:
-  explicit DigitMask(const Mask& mask) {
+  DigitMask(const Mask& mask, const GhostedPicture& ghosted) : bits_(digit_bits(mask.taps())) {
     int low = 0;
     int high = 0;
     bool any = false;
@@ -140,55 +168,55 @@ class DigitMask {
         any = true;
       }
     exponent_ = low;
-    count_ = std::max(1, (high - low + kDigitBits - 1) / kDigitBits);
-    digits_.resize(static_cast<std::size_t>(mask.taps()) * count_);
+    taps_.resize(std::max(1, (high - low + bits_ - 1) / bits_));
     for (int i = 0; i < mask.height; ++i)
       for (int j = 0; j < mask.width; ++j)
-        split(weight_at(mask, i, j),
-              &digits_[(static_cast<std::size_t>(i) * mask.width + j) * count_]);
+        split(weight_at(mask, i, j), ghosted.offset(i, j));
   }
 
-  int count() const { return count_; }
+  int count() const { return static_cast<int>(taps_.size()); }
+  int bits() const { return bits_; }
   int exponent() const { return exponent_; }
-  std::int64_t digit(std::size_t tap, int d) const { return digits_[tap * count_ + d]; }
+  const std::vector<Tap>& taps(int d) const { return taps_[d]; }
 
  private:
   /// Takes digits from the top; each step is exact.
-  void split(double weight, std::int32_t* digits) const {
-    for (int d = count_ - 1; d >= 0; --d) {
-      const int place = exponent_ + d * kDigitBits;
+  void split(double weight, std::size_t offset) {
+    for (int d = count() - 1; d >= 0; --d) {
+      const int place = exponent_ + d * bits_;
       const double digit = std::trunc(std::ldexp(weight, -place));
-      digits[d] = static_cast<std::int32_t>(digit);
+      if (digit != 0) taps_[d].push_back({static_cast<std::int64_t>(digit), offset});
       weight -= std::ldexp(digit, place);
     }
   }
 
+  int bits_;
   int exponent_ = 0;
-  int count_ = 1;
-  std::vector<std::int32_t> digits_;
+  std::vector<std::vector<Tap>> taps_;
 };
 
-Float128 times_power_of_two(Float128 value, int exponent) {
+Float128 power_of_two(int exponent) {
+  Float128 power = 1;
   for (; exponent > 0; --exponent)
-    value *= 2;
+    power *= 2;
   for (; exponent < 0; ++exponent)
-    value /= 2;
-  return value;
+    power /= 2;
+  return power;
 }
 
-/// The sum's value, rounded once to 113 bits: digits carry first, so that what cancels is gone.
-Float128 value_of_digits(std::vector<std::int64_t> digits, int exponent) {
-  const std::int64_t base = std::int64_t{1} << kDigitBits;
-  for (std::size_t d = 0; d + 1 < digits.size(); ++d) {
-    std::int64_t carry = digits[d] / base;
-    if (digits[d] % base < 0) carry -= 1;
-    digits[d] -= carry * base;
-    digits[d + 1] += carry;
+/// The sum of digits in base 2^bits, rounded once to 113 bits: digits carry first, so that what
+/// cancels is gone.
+Float128 value_of_digits(std::vector<std::int64_t>* digits, int bits) {
+  const std::int64_t base = std::int64_t{1} << bits;
+  for (std::size_t d = 0; d + 1 < digits->size(); ++d) {
+    const std::int64_t carry = (*digits)[d] >> bits;  // Towards minus infinity.
+    (*digits)[d] -= carry * base;
+    (*digits)[d + 1] += carry;
   }
   Float128 value = 0;
-  for (std::size_t d = digits.size(); d-- > 0;)
-    value = value * base + digits[d];
-  return times_power_of_two(value, exponent);
+  for (std::size_t d = digits->size(); d-- > 0;)
+    value = value * base + (*digits)[d];
+  return value;
 }
 
 /// Nearest integer to `value`, ties to even, where |value| < 2^40.
@@ -216,24 +244,20 @@ Truth judge(Float128 value, double zone_width, int max_code) {
 void filter_real(const GhostedPicture& ghosted, const Picture& input, const Component& rule,
                  const Mask& mask, double scale, int base, RowRange rows,
                  std::vector<Truth>* result) {
-  const DigitMask digits(mask);
+  const DigitMask digits(mask, ghosted);
   const double zone_width = zone(mask, scale, rule.depth);
+  const Float128 unit = power_of_two(digits.exponent());
   std::vector<std::vector<std::int64_t>> sums(digits.count(),
                                               std::vector<std::int64_t>(input.width));
   std::vector<std::int64_t> sum(digits.count());
   for (int y = rows.first; y < rows.end(input.height); ++y) {
-    for (int d = 0; d < digits.count(); ++d) {
-      std::fill(sums[d].begin(), sums[d].end(), 0);
-      for (int i = 0; i < mask.height; ++i)
-        for (int j = 0; j < mask.width; ++j)
-          add_tap(digits.digit(static_cast<std::size_t>(i) * mask.width + j, d),
-                  ghosted.row(y + i) + j, sums[d]);
-    }
+    for (int d = 0; d < digits.count(); ++d)
+      sum_taps(digits.taps(d), ghosted.row(y), &sums[d]);
     for (int x = 0; x < input.width; ++x) {
       for (int d = 0; d < digits.count(); ++d)
         sum[d] = sums[d][x];
       const Float128 value =
-          Float128{1} * base + Float128{scale} * value_of_digits(sum, digits.exponent());
+          Float128{1} * base + Float128{scale} * (value_of_digits(&sum, digits.bits()) * unit);
       result->push_back(judge(value, zone_width, rule.max_code()));
     }
   }
