@@ -143,9 +143,9 @@ void filter_rational(const GhostedPicture& ghosted, const Picture& input, const 
 
 /// The bits of a digit of weights: with the 17 bits of a code and its sign, and one for each
 /// doubling of the taps, a sum of products stays below 2^62.
-int digit_bits(int taps) {
+int digit_bits(std::int64_t taps) {
   int bits = 62 - 17;
-  for (int reach = 1; reach < taps; reach *= 2)
+  for (std::int64_t reach = 1; reach < taps; reach *= 2)
     bits -= 1;
   return bits;
 }
