@@ -84,6 +84,27 @@ bool float_serves(const Component& component, int alpha_max, const Mask& mask,
   return error <= std::min(zone(mask, scale, component.depth), 0.25) / 2;
 }
 
+/// True if `format` has alpha and serve(component, alpha_max) is true for all of its weighted
+/// components.
+template <class Serve>
+bool for_weighted(const FrameFormat& format, Serve&& serve) {
+  const std::optional<AlphaPlace> place = find_alpha(format);
+  if (!place) return false;
+  const int alpha_max = format.planes[place->plane].components[place->component].max_code();
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c) {
+      const Component& component = format.planes[p].components[c];
+      if (component.weightable() && !serve(component, alpha_max)) return false;
+    }
+  return true;
+}
+
+/// True if ExactSums take the factors of `mask`. Those of a rational mask are whole numbers whose
+/// products are its weights.
+bool exact_by_factors(const Mask& mask, const WeightedSums& sums) {
+  return !mask.dense() || (sums.rational && sums.passes == Passes::kRowColumn);
+}
+
 }  // namespace
 
 WeightTotals weight_totals(const Mask& mask) {
@@ -111,18 +132,11 @@ bool factors_serve(const Mask& mask) {
 bool weighted_sums_serve(const FrameFormat& format, const Mask& mask, const WeightTotals& totals,
                          double scale, const WeightedSums& sums) {
   if (sums.rational != is_rational(format, mask, scale)) return false;
-  if (sums.accumulator != Accumulator::kFloat32) return true;
-  const std::optional<AlphaPlace> place = find_alpha(format);
-  if (!place) return false;
-  const int alpha_max = format.planes[place->plane].components[place->component].max_code();
-  for (int p = 0; p < format.plane_count; ++p)
-    for (int c = 0; c < format.planes[p].component_count; ++c) {
-      const Component& component = format.planes[p].components[c];
-      if (component.weightable() &&
-          !float_serves(component, alpha_max, mask, totals, scale, sums.rational, sums.passes))
-        return false;
-    }
-  return true;
+  return sums.accumulator != Accumulator::kFloat32 ||
+         for_weighted(format, [&](const Component& component, int alpha_max) {
+           return float_serves(component, alpha_max, mask, totals, scale, sums.rational,
+                               sums.passes);
+         });
 }
 
 Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& mask,
@@ -131,6 +145,23 @@ Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& m
   return weighted_sums_serve(format, mask, totals, scale, {rational, passes, Accumulator::kFloat32})
              ? Accumulator::kFloat32
              : Accumulator::kFloat64;
+}
+
+bool row_sums_exact(const Component& component, int alpha_max, const Mask& mask,
+                    const WeightedSums& sums) {
+  if (!sums.rational || sums.passes != Passes::kRowColumn ||
+      sums.accumulator != Accumulator::kFloat64)
+    return false;
+  double magnitude = 0;
+  for (const std::int64_t weight : mask.row_integers)
+    magnitude += std::fabs(static_cast<double>(weight));
+  return magnitude * alpha_max * component.max_code() < kDoubleWhole;
+}
+
+bool row_sums_exact(const FrameFormat& format, const Mask& mask, const WeightedSums& sums) {
+  return for_weighted(format, [&](const Component& component, int alpha_max) {
+    return row_sums_exact(component, alpha_max, mask, sums);
+  });
 }
 
 WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_max, const Mask& mask,
@@ -155,6 +186,7 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
     e.factor = static_cast<double>(e.numerator) / static_cast<double>(e.denominator);
     const double whole = sums.accumulator == Accumulator::kFloat32 ? kFloatWhole : kDoubleWhole;
     e.exact_sums = most_product < whole;
+    e.exact_rows = row_sums_exact(component, alpha_max, mask, sums);
     if (!e.exact_sums && totals.one_sign) {
       e.relative_error = error;
     } else if (!e.exact_sums) {
@@ -181,20 +213,20 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
   return e;
 }
 
-std::vector<std::byte> encode_exact_weights(const Mask& mask, bool rational) {
-  return mask.dense() ? encode_weights(mask, Accumulator::kFloat64, rational)
-                      : encode_factors(mask, Accumulator::kFloat64, rational);
+std::vector<std::byte> encode_exact_weights(const Mask& mask, const WeightedSums& sums) {
+  return exact_by_factors(mask, sums) ? encode_factors(mask, Accumulator::kFloat64, sums.rational)
+                                      : encode_weights(mask, Accumulator::kFloat64, sums.rational);
 }
 
-ExactWeights exact_weights(const Mask& mask, const double* weights) {
+ExactWeights exact_weights(const Mask& mask, const WeightedSums& sums, const double* weights) {
   ExactWeights exact;
   exact.width = mask.width;
   exact.height = mask.height;
-  if (mask.dense()) {
-    exact.dense = weights;
-  } else {
+  if (exact_by_factors(mask, sums)) {
     exact.row = weights;
     exact.column = weights + mask.width;
+  } else {
+    exact.dense = weights;
   }
   return exact;
 }

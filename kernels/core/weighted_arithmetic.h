@@ -48,16 +48,23 @@ Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& m
 bool weighted_sums_serve(const FrameFormat& format, const Mask& mask, const WeightTotals& totals,
                          double scale, const WeightedSums& sums);
 
+/// True if the row sums that the first of two passes makes for `component` are whole numbers
+/// without error in double.
+bool row_sums_exact(const Component& component, int alpha_max, const Mask& mask,
+                    const WeightedSums& sums);
+/// The same for all weighted components of `format`.
+bool row_sums_exact(const FrameFormat& format, const Mask& mask, const WeightedSums& sums);
+
 /// The epilogue of `component`, weighted by an alpha of codes up to `alpha_max`.
 WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_max, const Mask& mask,
                                         const WeightTotals& totals, double scale, double bias,
                                         const WeightedSums& sums);
 
-/// The weights for exact_weighted_code(): doubles, all of them or, for a mask without, its row and
-/// then its column.
-std::vector<std::byte> encode_exact_weights(const Mask& mask, bool rational);
+/// The weights for ExactSums: doubles, all of them, or the row and then the column of a mask that
+/// has no others or whose row sums may be exact.
+std::vector<std::byte> encode_exact_weights(const Mask& mask, const WeightedSums& sums);
 
 /// Where those of `mask` lie in `weights`, in host or device memory.
-ExactWeights exact_weights(const Mask& mask, const double* weights);
+ExactWeights exact_weights(const Mask& mask, const WeightedSums& sums, const double* weights);
 
 }  // namespace convolve

@@ -4,7 +4,9 @@
 //
 // Kernels add up S and T in float or double. Mostly that decides: the quotient's error, bounded
 // below, does not reach a rounding boundary. Where it might, the sums themselves decide if they are
-// whole numbers without error, and otherwise they are made again for this one sample with twice the
+// whole numbers without error, and otherwise they are made again for this one sample without error:
+// from the row sums of the first of two passes where these are whole numbers, so that a mask of
+// millions of weights takes as many steps as it has rows, and else tap by tap with twice the
 // digits. So every kernel is right whatever the mask, and pays for it only where it must.
 #pragma once
 
@@ -37,7 +39,8 @@ struct WeightedEpilogue {
   double tolerance = 0;
 
   bool rational = true;
-  bool exact_sums = true;  ///< S and T are whole numbers without error.
+  bool exact_sums = true;   ///< S and T are whole numbers without error.
+  bool exact_rows = false;  ///< So are what the first of two passes makes of a row, in double.
   /// Rational: factor = numerator / denominator exactly; denominator > 0.
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
@@ -45,7 +48,7 @@ struct WeightedEpilogue {
 
 /// What weighted_code() says other than a code.
 inline constexpr int kKeepSample = -1;  ///< Nothing opaque: the output is the input.
-inline constexpr int kUndecided = -2;  ///< The sums are not good enough: ask exact_weighted_code().
+inline constexpr int kUndecided = -2;   ///< The sums are not good enough: make ExactSums.
 
 CONVOLVE_HD inline int clamp_code(int code, int max_code) {
   return code < 0 ? 0 : (code > max_code ? max_code : code);
@@ -143,7 +146,8 @@ struct ExactSums {
   }
 };
 
-/// A mask as the exact sums read it: all weights, or a column and a row.
+/// A mask as the exact sums read it: all weights, or a column and a row. Where row sums are exact
+/// (WeightedEpilogue::exact_rows) it is a column and a row.
 struct ExactWeights {
   int width = 1;
   int height = 1;
@@ -156,21 +160,58 @@ struct ExactWeights {
   }
 };
 
-/// The code from sums made anew, or kKeepSample.
-CONVOLVE_HD inline int code_of_exact_sums(const ExactSums& sums, const WeightedEpilogue& e) {
-  DoubleDouble s = sums.s;
-  const DoubleDouble& t = sums.t;
-  if (e.edge) {
-    s = {static_cast<double>(e.alpha_max), 0};
-  } else {
-    s = {s.high * e.orientation, s.low * e.orientation};
-    if (s.high <= e.floor) return kKeepSample;
+/// S and T of one output from row sums, for exact_rows. Both fit: |S| < 2^60 and |T| < 2^76
+/// (round_exactly).
+struct WholeSums {
+  Int128 s = 0, t = 0;
+
+  /// Adds a row: its weight in the column, and its sums of alpha and of alpha times c - o.
+  CONVOLVE_HD void add(double weight, double alpha_sum, double product_sum) {
+    const auto w = static_cast<std::int64_t>(weight);
+    s += static_cast<Int128>(w) * static_cast<std::int64_t>(alpha_sum);
+    t += static_cast<Int128>(w) * static_cast<std::int64_t>(product_sum);
   }
-  const double value = e.base + e.factor * (t.high / s.high);
+};
+
+/// The nearest double, or its neighbour. Devices have no conversion of their own.
+CONVOLVE_HD inline double to_double(Int128 v) {
+  return static_cast<double>(static_cast<std::int64_t>(v >> 64)) * 0x1p64 +
+         static_cast<double>(static_cast<std::uint64_t>(v));
+}
+
+/// The code from whole sums of a rational mask, or kKeepSample.
+CONVOLVE_HD inline int code_of_whole_sums(const WholeSums& sums, const WeightedEpilogue& e) {
+  const Int128 s = e.edge ? e.alpha_max : (e.orientation < 0 ? -sums.s : sums.s);
+  if (s <= 0) return kKeepSample;
+  const double value = e.base + e.factor * (to_double(sums.t) / to_double(s));
   const int code = round_to_even(clamp_to(value, -1.0, e.max_code + 1.0));
-  return e.rational
-             ? round_exactly(whole(s.high) + whole(s.low), whole(t.high) + whole(t.low), code, e)
-             : clamp_code(code, e.max_code);
+  return round_exactly(s, sums.t, code, e);
+}
+
+/// The code from sums with twice the digits, or kKeepSample.
+CONVOLVE_HD inline int code_of_exact_sums(const ExactSums& sums, const WeightedEpilogue& e) {
+  if (e.rational)
+    return code_of_whole_sums(
+        {whole(sums.s.high) + whole(sums.s.low), whole(sums.t.high) + whole(sums.t.low)}, e);
+  const double s = e.edge ? e.alpha_max : sums.s.high * e.orientation;
+  if (!e.edge && s <= e.floor) return kKeepSample;
+  const double value = e.base + e.factor * (sums.t.high / s);
+  return clamp_code(round_to_even(clamp_to(value, -1.0, e.max_code + 1.0)), e.max_code);
+}
+
+/// The code of one output by one thread, row by row, for exact_rows, or kKeepSample. `rows`: a
+/// callable (i, &alpha_sum, &product_sum) that gives the sums of the first pass below row i of the
+/// mask, or leaves them 0.
+template <class Rows>
+CONVOLVE_HD inline int code_of_rows(const ExactWeights& weights, const WeightedEpilogue& e,
+                                    Rows&& rows) {
+  WholeSums sums;
+  for (int i = 0; i < weights.height; ++i) {
+    double alpha_sum = 0, product_sum = 0;
+    rows(i, alpha_sum, product_sum);
+    sums.add(weights.column[i], alpha_sum, product_sum);
+  }
+  return code_of_whole_sums(sums, e);
 }
 
 /// The same by one thread, tap by tap. `cells`: a callable (i, j, &alpha, &difference) that gives

@@ -89,20 +89,35 @@ HWY_INLINE int code_at(const ComponentTask& task, int y, int x) {
   return decode_sample(read_sample<Stored>(at), task.layout);
 }
 
-/// One output, whatever it takes.
-template <class Stored>
-HWY_NOINLINE int decide(const WeightedArea& w, int y, int x, double s, double t) {
+/// The lines that an output row's mask lies on: cells, or row sums if there is a column pass.
+template <class Real>
+struct LinesBelow {
+  const Real* const* alpha;
+  const Real* const* products;
+};
+
+/// The output at column `i` of the area in picture row `y`, from the sums `s` and `t`, whatever it
+/// takes.
+template <class Real, class Stored>
+HWY_NOINLINE int decide(const WeightedArea& w, int y, int i, const LinesBelow<Real>& below,
+                        double s, double t) {
   const ComponentTask& colour = w.task.colour;
-  int code = weighted_code(s, t, w.task.epilogue);
-  if (code == kUndecided)
-    code = exact_weighted_code(
-        w.mask.exact, w.task.epilogue, [&](int i, int j, int& alpha, int& difference) {
-          const int row = border_index(colour.border, y - w.mask.anchor_y + i, colour.height);
-          const int column = border_index(colour.border, x - w.mask.anchor_x + j, colour.width);
-          if (row == kNoSignal || column == kNoSignal) return;
-          alpha = code_at<Stored>(w.task.alpha, row, column);
-          difference = code_at<Stored>(colour, row, column) - colour.black;
-        });
+  const WeightedEpilogue& e = w.task.epilogue;
+  const int x = w.area.x + i;
+  int code = weighted_code(s, t, e);
+  if (code == kUndecided && e.exact_rows)
+    code = code_of_rows(w.mask.exact, e, [&](int k, double& alpha_sum, double& product_sum) {
+      alpha_sum = static_cast<double>(below.alpha[k][i]);
+      product_sum = static_cast<double>(below.products[k][i]);
+    });
+  else if (code == kUndecided)
+    code = exact_weighted_code(w.mask.exact, e, [&](int k, int j, int& alpha, int& difference) {
+      const int row = border_index(colour.border, y - w.mask.anchor_y + k, colour.height);
+      const int column = border_index(colour.border, x - w.mask.anchor_x + j, colour.width);
+      if (row == kNoSignal || column == kNoSignal) return;
+      alpha = code_at<Stored>(w.task.alpha, row, column);
+      difference = code_at<Stored>(colour, row, column) - colour.black;
+    });
   return code == kKeepSample ? code_at<Stored>(colour, y, x) : code;
 }
 
@@ -115,8 +130,8 @@ HWY_INLINE void store_code(const ComponentTask& task, int y, int x, int code) {
 /// Divides a line of sums and stores it: weighted_code() for many, and each lane that its bounds
 /// leave open for itself.
 template <class Real, class Stored>
-HWY_INLINE void finish_weighted(const WeightedArea& w, int y, const Real* s_line,
-                                const Real* t_line) {
+HWY_INLINE void finish_weighted(const WeightedArea& w, int y, const LinesBelow<Real>& below,
+                                const Real* s_line, const Real* t_line) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<Real, decltype(d)> d_sum;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -158,14 +173,14 @@ HWY_INLINE void finish_weighted(const WeightedArea& w, int y, const Real* s_line
     hn::StoreU(code, d, codes);
     const int count = std::min(lanes, w.area.width - i);
     if (!hn::AllTrue(d, decided)) {
-      // The exact sums of one output of a large mask take milliseconds.
+      // To decide one output under a large mask may take a millisecond.
       if (w.task.colour.stopped()) return;
       double sure[hn::MaxLanes(d)];
       hn::StoreU(hn::IfThenElseZero(decided, hn::Set(d, 1.0)), d, sure);
       for (int l = 0; l < count; ++l)
         if (sure[l] == 0)
-          codes[l] = decide<Stored>(w, y, w.area.x + i + l, static_cast<double>(s_line[i + l]),
-                                    static_cast<double>(t_line[i + l]));
+          codes[l] = decide<Real, Stored>(w, y, i + l, below, static_cast<double>(s_line[i + l]),
+                                          static_cast<double>(t_line[i + l]));
     }
     for (int l = 0; l < count; ++l)
       store_code<Stored>(w.task.colour, y, w.area.x + i + l, static_cast<int>(codes[l]));
@@ -220,7 +235,8 @@ struct FilterWeighted {
       if (!w.task.epilogue.edge) sum(alpha_lines, w.scratch.alpha.sums);
       sum(product_lines, w.scratch.products.sums);
       for (int r = 0; r < rows; ++r)
-        finish_weighted<Real, Stored>(w, w.area.y + y + r, w.scratch.alpha.sums.at<Real>(r),
+        finish_weighted<Real, Stored>(w, w.area.y + y + r, {alpha_lines + r, product_lines + r},
+                                      w.scratch.alpha.sums.at<Real>(r),
                                       w.scratch.products.sums.at<Real>(r));
     }
   }
@@ -270,8 +286,8 @@ void AlphaWeighted::encode(const Mask& mask, const WeightedSums& sums) {
     mask_.taps = MaskTaps(mask.width, mask.height, mask.anchor_x, mask.anchor_y, accumulator,
                           weights.data());
   }
-  exact_weights_ = encode_exact_weights(mask, sums.rational);
-  mask_.exact = exact_weights(mask, reinterpret_cast<const double*>(exact_weights_.data()));
+  exact_weights_ = encode_exact_weights(mask, sums);
+  mask_.exact = exact_weights(mask, sums, reinterpret_cast<const double*>(exact_weights_.data()));
 }
 
 Result<AlphaWeighted> AlphaWeighted::make(const Mask& mask, const WeightedSums& sums, int widest,

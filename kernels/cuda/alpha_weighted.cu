@@ -116,13 +116,6 @@ __global__ void __launch_bounds__(kThreads)
                              static_cast<double>(sum[i].product));
 }
 
-/// The planes of row sums: alpha's first, then one for each channel, beside each other in a row.
-template <class Real>
-__device__ inline Real* intermediate_row(const WeightedArguments& w, int plane, int y) {
-  return reinterpret_cast<Real*>(static_cast<char*>(w.intermediate) + y * w.intermediate_pitch) +
-         static_cast<std::int64_t>(plane) * w.colour.width;
-}
-
 /// First pass. blockIdx.z is the plane.
 template <class Real, class Stored>
 __global__ void __launch_bounds__(kThreads)

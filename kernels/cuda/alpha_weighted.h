@@ -13,13 +13,14 @@
 
 namespace convolve {
 
-/// Outputs of a launch whose sums do not decide. To make the sums of one again, with twice the
-/// digits, takes a thread some 200 ns a tap, so that a mask of millions would keep the device busy
-/// for seconds: a kernel of its own makes them, a block for each.
+/// Outputs of a launch whose sums do not decide. To make the sums of one again, tap by tap with
+/// twice the digits, takes a thread some 200 ns a tap, so that a mask of millions would keep the
+/// device busy for seconds: a kernel of its own makes them, a block for each. Outputs for which
+/// there is no room are decided by the threads that find them.
 struct UndecidedOutputs {
   unsigned* count = nullptr;    ///< May become more than `capacity`.
-  unsigned* outputs = nullptr;  ///< (channel * height + y) * width + x. Beyond `capacity`: by the
-  unsigned capacity = 0;        ///< thread that found it.
+  unsigned* outputs = nullptr;  ///< (channel * height + y) * width + x.
+  unsigned capacity = 0;
 };
 
 /// A launch for one component group, all of whose components are weighted.

@@ -15,14 +15,16 @@ constexpr double kLongestLaunchUs = 60000;
 
 /// The time that a frame of this plan is expected to take. Colour that is weighted by alpha has no
 /// prediction of its own: it adds up two sums for each output, each about as `basic` does, 0.5 ps a
-/// tap on an H100 that is busy, and may have to decide some again.
+/// tap on an H100 that is busy, and may have to decide all again, which takes as long for a tap, or
+/// for a row of the mask where row sums decide.
 double expected_us(const FrameFormat& format, const Mask& mask, const Plan& plan,
                    const DeviceCapabilities& device) {
   if (!plan.weighted) return plan.predicted_us;
   constexpr double kTapUs = 2e-6, kProcessors = 132, kClockMhz = 1980;
-  const double taps = plan.weighted->passes == Passes::kRowColumn
-                          ? mask.width + mask.height
-                          : static_cast<double>(mask.width) * mask.height;
+  const bool by_rows = plan.weighted->passes == Passes::kRowColumn &&
+                       (!plan.weighted->rational || row_sums_exact(format, mask, *plan.weighted));
+  const double taps =
+      by_rows ? mask.width + mask.height : static_cast<double>(mask.width) * mask.height;
   double samples = 0;
   for (int p = 0; p < format.plane_count; ++p)
     for (int c = 0; c < format.planes[p].component_count; ++c)

@@ -10,8 +10,8 @@
 namespace convolve {
 namespace {
 
-/// 4 MiB. Where more outputs are undecided at once, each has few taps: a launch takes at most about
-/// 100 ms, 60 ns a sample.
+/// 4 MiB. What is beyond is decided by as many threads as there are outputs, which keeps the device
+/// as busy; and frames are cut by what their decisions may take (piecewise.cc).
 constexpr std::size_t kMostUndecided = std::size_t{1} << 20;
 
 }  // namespace
@@ -28,8 +28,7 @@ Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& m
       sums.passes == Passes::kRowColumn ? encode_factors(mask, sums.accumulator, sums.rational)
                                         : encode_weights(mask, sums.accumulator, sums.rational);
   Status status = upload(weights, pass.device_weights_, core);
-  if (status.ok())
-    status = upload(encode_exact_weights(mask, sums.rational), pass.device_exact_, core);
+  if (status.ok()) status = upload(encode_exact_weights(mask, sums), pass.device_exact_, core);
   if (status.ok()) status = pass.reserve_intermediate(core.stream());
   if (status.ok()) status = pass.reserve_undecided(core.stream());
   if (!status.ok()) return status;
@@ -42,7 +41,8 @@ Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& m
   arguments.mask.anchor_x = mask.anchor_x;
   arguments.mask.anchor_y = mask.anchor_y;
   arguments.mask.global = pass.device_weights_.data();
-  arguments.exact = exact_weights(mask, static_cast<const double*>(pass.device_exact_.data()));
+  arguments.exact =
+      exact_weights(mask, sums, static_cast<const double*>(pass.device_exact_.data()));
   if (status = pass.load_kernels(); !status.ok()) return status;
   return pass;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Colour weighted by alpha whose sums decide nothing: every output lies between two codes and has
-// sums of more digits than a double, so that each is made again with twice as many. However large
-// the mask is and however many outputs it meets, the picture comes, and ties go to even.
+// sums of more digits than a double, so that each is made again without error. However large the
+// mask is and however many outputs it meets, the picture comes, and ties go to even.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,72 +21,151 @@
 namespace convolve::testing {
 namespace {
 
-/// Three colours of odd codes, which half the scale makes ties of, in 16 bits.
-const int kCodes[] = {1001, 1003, 60001};
+/// A frame of RGBA64 whose codes are functions of place, and what each output must be.
+struct Scene {
+  int width = 1;
+  int height = 1;
+  double scale = 1;
+  Border border = Border::kReplicate;
+  std::function<int(int component, int y, int x)> code;
+  std::function<int(int y, int x)> alpha;
+  std::function<int(int component, int y, int x)> expected;
+};
 
-Picture flat(const Component& component, int code) {
-  return {component.width, component.height,
-          std::vector<int>(static_cast<std::size_t>(component.width) *
-                               static_cast<std::size_t>(component.height),
-                           code)};
+Picture picture_of(const Component& component, const std::function<int(int y, int x)>& code) {
+  Picture picture{component.width, component.height, {}};
+  for (int y = 0; y < component.height; ++y)
+    for (int x = 0; x < component.width; ++x)
+      picture.codes.push_back(code(y, x));
+  return picture;
 }
 
-/// Half of each colour, rounded to even.
-void expect_halves(BackendKind backend, const TestMaskPtr& mask, int width, int height) {
-  SCOPED_TRACE(mask->name + " on " + std::to_string(width) + "x" + std::to_string(height));
+FrameFormat rgba64(int width, int height) {
+  for (const AlphaLayout& layout : alpha_layouts())
+    if (std::string(layout.name) == "rgba64")
+      return make_format(layout, width, height, /*filter_alpha=*/false);
+  ADD_FAILURE() << "no layout rgba64";
+  return {};
+}
+
+void expect_scene(BackendKind backend, const TestMaskPtr& mask, const Scene& scene, Passes passes) {
+  SCOPED_TRACE(mask->name + " on " + std::to_string(scene.width) + "x" +
+               std::to_string(scene.height));
   auto device = open_device(backend, {});
   if (!device.ok() && !gpu_required()) GTEST_SKIP() << device.status().message();
   ASSERT_TRUE(device.ok()) << device.status().message();
-  const AlphaLayout* layout = nullptr;
-  for (const AlphaLayout& one : alpha_layouts())
-    if (std::string(one.name) == "rgba64") layout = &one;
-  ASSERT_NE(layout, nullptr);
-  const FrameFormat format = make_format(*layout, width, height, /*filter_alpha=*/false);
+  const FrameFormat format = rgba64(scene.width, scene.height);
   const GuardedFrame source(format, 0, false), answer(format, 0, false);
+  const Component* components = format.planes[0].components;
+  using std::placeholders::_1;
+  using std::placeholders::_2;
   for (int c = 0; c < 3; ++c)
-    encode_component(flat(format.planes[0].components[c], kCodes[c]), source.view(), 0, c);
-  encode_component(make_alpha(AlphaFill::kSteps, format.planes[0].components[3]), source.view(), 0,
-                   3);
+    encode_component(picture_of(components[c], std::bind(scene.code, c, _1, _2)), source.view(), 0,
+                     c);
+  encode_component(picture_of(components[3], scene.alpha), source.view(), 0, 3);
 
   Options options;
   options.alpha_mode = AlphaMode::kPremultiplied;
-  options.scale = 0.5;
+  options.scale = scene.scale;
   auto convolver = Convolver::create(format, mask->mask, options, device.value());
   ASSERT_TRUE(convolver.ok()) << convolver.status().message();
-  ASSERT_TRUE(convolver.value()->plan().rational) << convolver.value()->plan().to_string();
-  const RunArguments how{0.5, 0, Border::kReplicate};
+  const Plan& plan = convolver.value()->plan();
+  ASSERT_TRUE(plan.rational && plan.weighted) << plan.to_string();
+  EXPECT_EQ(plan.weighted->passes, passes) << plan.to_string();
+  const RunArguments how{scene.scale, 0, scene.border};
   Status status = convolver.value()->run(source.view(), answer.view(), how);
   if (status.ok()) status = device.value()->finish();
   ASSERT_TRUE(status.ok()) << status.message();
   for (int c = 0; c < 3; ++c) {
-    const int half = static_cast<int>(std::nearbyint(0.5 * kCodes[c]));
-    const Picture expected = flat(format.planes[0].components[c], half);
     std::vector<Truth> truth;
-    for (const int code : expected.codes)
+    for (const int code : picture_of(components[c], std::bind(scene.expected, c, _1, _2)).codes)
       truth.push_back({static_cast<std::uint16_t>(code)});
     const Comparison result = compare_component(answer.view(), 0, c, truth);
     EXPECT_EQ(result.wrong, 0) << result.first_wrong;
   }
 }
 
+/// Three flat colours of odd codes, of which half the scale makes ties.
+void expect_halves(BackendKind backend, const TestMaskPtr& mask, int width, int height,
+                   Passes passes = Passes::kRowColumn) {
+  static const int kCodes[] = {1001, 1003, 60001};
+  Scene scene;
+  scene.width = width;
+  scene.height = height;
+  scene.scale = 0.5;
+  scene.code = [](int c, int, int) { return kCodes[c]; };
+  scene.alpha = [](int y, int x) { return 1 + (y * 7919 + x * 104729) % 65535; };
+  scene.expected = [](int c, int, int) {
+    return static_cast<int>(std::nearbyint(0.5 * kCodes[c]));
+  };
+  expect_scene(backend, mask, scene, passes);
+}
+
+/// A mask whose weights along one axis count 1, 3, 1, 3..., times others that are large enough for
+/// sums of more digits than a double. Of rank 1, or with factors that differ from pair to pair.
+TestMaskPtr pairs(int width, int height, bool along_rows, bool rank1) {
+  std::vector<double> weights;
+  double sum = 0;
+  for (int i = 0; i < height; ++i)
+    for (int j = 0; j < width; ++j) {
+      const int along = along_rows ? j : i, across = along_rows ? i : j;
+      const int factor = 50021 + 97 * across + (rank1 ? 0 : 13 * (along / 2) * (across % 5));
+      weights.push_back(factor * (along % 2 == 0 ? 1 : 3));
+      sum += weights.back();
+    }
+  return typed_mask(std::string(along_rows ? "pairs along rows " : "pairs along columns ") +
+                        std::to_string(width) + "x" + std::to_string(height),
+                    width, height, std::move(weights), sum);
+}
+
+/// Two colours that alternate along that axis, so that each output is the mean (a + 3 b) / 4 or
+/// (3 a + b) / 4, both ties. A row, column, warp or lane whose cells are lost or taken twice moves
+/// it, as does an output one place off.
+void expect_means(BackendKind backend, int width, int height, bool along_rows, bool rank1) {
+  static const int kEven[] = {1001, 30005, 65001}, kOdd[] = {60003, 30007, 7};
+  const TestMaskPtr mask = pairs(width, height, along_rows, rank1);
+  const int anchor = along_rows ? width / 2 : height / 2;
+  const auto along = [along_rows](int y, int x) { return along_rows ? x : y; };
+  Scene scene;
+  scene.width = 46;
+  scene.height = 38;
+  scene.border = Border::kWrap;
+  scene.code = [along](int c, int y, int x) { return along(y, x) % 2 == 0 ? kEven[c] : kOdd[c]; };
+  scene.alpha = [along_rows](int y, int x) { return 20000 + 7919 * (along_rows ? y : x) % 40000; };
+  scene.expected = [along, anchor](int c, int y, int x) {
+    const bool even = (along(y, x) + anchor) % 2 == 0;
+    const int once = even ? kEven[c] : kOdd[c], thrice = even ? kOdd[c] : kEven[c];
+    return static_cast<int>(std::nearbyint((once + 3.0 * thrice) / 4));
+  };
+  expect_scene(backend, mask, scene, rank1 ? Passes::kRowColumn : Passes::kDirect);
+}
+
 class Decisions : public ::testing::TestWithParam<BackendKind> {};
 
 TEST_P(Decisions, UnderHugeMasks) {
-  const TestMaskPtr mask = parsed_mask("box:3683");
-  expect_halves(GetParam(), mask, 2, 1);
-  // A CPU takes some 200 ms for each of these outputs.
-  if (GetParam() == BackendKind::kCuda) expect_halves(GetParam(), mask, 33, 31);
-}
-
-TEST_P(Decisions, UnderLongMasks) {
-  expect_halves(GetParam(), parsed_mask("box:4097,513"), 2, 1);
-  expect_halves(GetParam(), parsed_mask("box:513,4097"), 1, 2);
+  expect_halves(GetParam(), parsed_mask("box:3683"), 2, 1);
+  expect_halves(GetParam(), parsed_mask("box:3683"), 333, 211);
+  expect_halves(GetParam(), parsed_mask("box:4097,513"), 32, 17);
+  expect_halves(GetParam(), parsed_mask("box:513,4097"), 17, 32);
 }
 
 // More than there is room for at once.
 TEST_P(Decisions, OfMillionsOfOutputs) {
   const TestMaskPtr mask = typed_mask("ties-3x1", 3, 1, {4194305, 4194303, 4194305}, 12582913.0);
-  expect_halves(GetParam(), mask, 1400, 1000);
+  expect_halves(GetParam(), mask, 1400, 1000, Passes::kDirect);
+  // A CPU takes microseconds for each of these.
+  if (GetParam() == BackendKind::kCuda)
+    expect_halves(GetParam(), parsed_mask("box:3683"), 1400, 1000);
+}
+
+TEST_P(Decisions, OfRowSums) {
+  expect_means(GetParam(), 9, 254, /*along_rows=*/false, /*rank1=*/true);
+  expect_means(GetParam(), 254, 9, /*along_rows=*/true, /*rank1=*/true);
+}
+
+TEST_P(Decisions, OfTaps) {
+  expect_means(GetParam(), 40, 18, /*along_rows=*/false, /*rank1=*/false);
+  expect_means(GetParam(), 70, 9, /*along_rows=*/true, /*rank1=*/false);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Decisions,

@@ -19,6 +19,8 @@ constexpr double kCoarsenedProducts = 1e8;
 constexpr double kForcedBasicProducts = 3e7;
 constexpr double kForcedCoarsenedProducts = 1e9;
 constexpr double kWeightedProducts = 2e10;
+/// Where whole row sums decide, a row counts for as much as ten products.
+constexpr double kRowProducts = 10;
 
 /// Kernels of the CPU to try in turn: another one than in `plan`, if it does not take too long.
 std::vector<KernelKind> candidates(const std::string& plan, double work) {
@@ -56,8 +58,12 @@ bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
 
 bool too_slow_by_alpha(const convolve::FrameFormat& format, const convolve::Mask& mask,
                        const convolve::Options& options) {
-  return options.alpha_mode == convolve::AlphaMode::kPremultiplied &&
-         products(format, mask) > kWeightedProducts;
+  if (options.alpha_mode != convolve::AlphaMode::kPremultiplied) return false;
+  const double all = products(format, mask);
+  // Masks that are kept as their factors take two passes, and rational ones decide by rows.
+  const bool by_rows = mask.rational && !mask.dense();
+  const double work = by_rows ? all / static_cast<double>(mask.width) * kRowProducts : all;
+  return work > kWeightedProducts;
 }
 
 TruthMaker::TruthMaker() {

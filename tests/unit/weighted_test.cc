@@ -168,6 +168,48 @@ TEST(WeightedCode, SaysWhenTheSumsCannotTell) {
   EXPECT_EQ(weighted_code(2, 1.1, inexact), 1);
 }
 
+/// The epilogue of a 16-bit colour in two passes.
+WeightedEpilogue rows_epilogue(const char* text, Accumulator accumulator = Accumulator::kFloat64) {
+  Component component;
+  component.depth = 16;
+  const Mask mask = mask_of(text);
+  const bool rational = is_rational(mask, 1, 65535);
+  return make_weighted_epilogue(component, 65535, mask, weight_totals(mask), 1, 0,
+                                {rational, Passes::kRowColumn, accumulator});
+}
+
+TEST(WeightedCode, RowSumsDecideWhileTheyAreWhole) {
+  EXPECT_TRUE(rows_epilogue("box:3683").exact_rows);
+  EXPECT_FALSE(rows_epilogue("box:3683").exact_sums);
+  // 2097216 x 65535 x 65535 is the last below 2^53.
+  EXPECT_TRUE(rows_epilogue("2x1: 2097215 1").exact_rows);
+  EXPECT_FALSE(rows_epilogue("2x1: 2097215 2").exact_rows);
+  EXPECT_FALSE(rows_epilogue("2x1: 2097215 -2").exact_rows);
+  EXPECT_FALSE(rows_epilogue("gaussian:3").exact_rows) << "real";
+  EXPECT_FALSE(rows_epilogue("box:3", Accumulator::kFloat32).exact_rows);
+}
+
+TEST(WholeSums, GiveTheCodeOfTheirQuotient) {
+  std::mt19937_64 random(11);
+  for (int k = 0; k < 20000; ++k) {
+    const WeightedEpilogue e = rows_epilogue(k % 2 == 0 ? "box:3683" : "3x1: -1 -2 -1 / 4");
+    const int code = static_cast<int>(random() % 65535);
+    // Sums whose quotient is code + 1/2, give or take the least that whole numbers can.
+    const std::int64_t half = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 54)) + 1;
+    const int off = static_cast<int>(random() % 3) - 1;
+    const Int128 s = 2 * static_cast<Int128>(half);
+    WholeSums sums{s, s * code + half + off};
+    if (e.orientation < 0) sums = {-sums.s, sums.t};
+    const int expected = off != 0 ? code + (off + 1) / 2 : code + code % 2;
+    EXPECT_EQ(code_of_whole_sums(sums, e), std::min(expected, 65535)) << k;
+  }
+  WholeSums sums;
+  sums.add(3, 0x1p52, -0x1p52);
+  sums.add(-5, 7, 0);
+  EXPECT_TRUE(sums.s == (Int128{3} << 52) - 35 && sums.t == -(Int128{3} << 52));
+  EXPECT_EQ(code_of_whole_sums({0, 5}, rows_epilogue("box:3")), kKeepSample);
+}
+
 /// Whatever the kernel's errors within its bounds, a code that weighted_code() gives is right.
 TEST(WeightedCode, IsRightWheneverItAnswers) {
   std::mt19937_64 random(7);
