@@ -124,6 +124,7 @@ void filter_rational(const GhostedPicture& ghosted, const Picture& input, const 
                      const Mask& mask, const Fraction& fraction, int base, RowRange rows,
                      std::vector<Truth>* result) {
   std::vector<Tap> taps;
+  taps.reserve(static_cast<std::size_t>(mask.taps()));
   for (int i = 0; i < mask.height; ++i)
     for (int j = 0; j < mask.width; ++j)
       if (const std::int64_t weight = integer_at(mask, i, j); weight != 0)
@@ -204,8 +205,8 @@ Float128 power_of_two(int exponent) {
   return power;
 }
 
-/// The sum of digits in base 2^bits, rounded once to 113 bits: digits carry first, so that what
-/// cancels is gone.
+/// The sum of digits in base 2^bits, to 113 bits: digits carry first, so that nothing cancels in
+/// what is rounded.
 Float128 value_of_digits(std::vector<std::int64_t>* digits, int bits) {
   const std::int64_t base = std::int64_t{1} << bits;
   for (std::size_t d = 0; d + 1 < digits->size(); ++d) {

@@ -127,7 +127,7 @@ class Scratch:
 
     def _is_wanted(self, test):
         if self._options.cuda:
-            return test.name in ("conformance-cuda", "order")
+            return test.name in ("conformance-cuda", "order", "decisions", "alpha-cuda")
         return test.suite in SUITES
 
     def _introspect(self, what):
