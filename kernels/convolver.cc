@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "kernels/core/split_digits.h"
+#include "kernels/core/weights/split_digits.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
 

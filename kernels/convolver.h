@@ -16,19 +16,19 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/alpha_weighting.h"
-#include "kernels/core/backend.h"
-#include "kernels/core/border.h"
-#include "kernels/core/coarse_mask.h"
-#include "kernels/core/digits.h"
-#include "kernels/core/mask.h"
-#include "kernels/core/mask_grammar.h"
-#include "kernels/core/named_masks.h"
-#include "kernels/core/plan.h"
-#include "kernels/core/separable_digits.h"
-#include "kernels/core/status.h"
-#include "kernels/core/stop_signal.h"
-#include "kernels/core/view.h"
+#include "kernels/core/base/border.h"
+#include "kernels/core/base/status.h"
+#include "kernels/core/base/stop_signal.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/mask/mask_grammar.h"
+#include "kernels/core/mask/named_masks.h"
+#include "kernels/core/plan/backend.h"
+#include "kernels/core/plan/plan.h"
+#include "kernels/core/weights/alpha_weighting.h"
+#include "kernels/core/weights/coarse_mask.h"
+#include "kernels/core/weights/digits.h"
+#include "kernels/core/weights/separable_digits.h"
 
 namespace convolve {
 

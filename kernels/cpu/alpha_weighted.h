@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/core/mask.h"
-#include "kernels/core/weighted_arithmetic.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/weighted_arithmetic.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"

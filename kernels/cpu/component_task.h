@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/core/border.h"
-#include "kernels/core/epilogue.h"
-#include "kernels/core/sample.h"
-#include "kernels/core/stop_signal.h"
+#include "kernels/core/base/border.h"
+#include "kernels/core/base/epilogue.h"
+#include "kernels/core/base/sample.h"
+#include "kernels/core/base/stop_signal.h"
 
 namespace convolve {
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "kernels/core/backend.h"
-#include "kernels/core/stop_signal.h"
+#include "kernels/core/base/stop_signal.h"
+#include "kernels/core/plan/backend.h"
 
 namespace convolve {
 

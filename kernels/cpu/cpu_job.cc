@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/core/box.h"
-#include "kernels/core/round.h"
+#include "kernels/core/base/round.h"
+#include "kernels/core/weights/box.h"
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
-#include "kernels/core/backend.h"
-#include "kernels/core/shift.h"
+#include "kernels/core/plan/backend.h"
+#include "kernels/core/weights/shift.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
 #include "kernels/cpu/component_task.h"

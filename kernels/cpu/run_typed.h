@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "kernels/cpu/component_task.h"
 
 namespace convolve {

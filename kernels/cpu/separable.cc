@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/core/round.h"
+#include "kernels/core/base/round.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/run_typed.h"
 

@@ -2,7 +2,7 @@
 // Masks with one tap: a line is the moved line of another row, its codes mapped one by one.
 #pragma once
 
-#include "kernels/core/shift.h"
+#include "kernels/core/weights/shift.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/workspace.h"
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/core/status.h"
+#include "kernels/core/base/status.h"
 
 namespace convolve {
 

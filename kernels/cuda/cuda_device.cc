@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "kernels/cuda/check.h"
-#include "kernels/cuda/context.h"
-#include "kernels/cuda/cuda_job.h"
-#include "kernels/cuda/device_core.h"
+#include "kernels/cuda/job/cuda_job.h"
+#include "kernels/cuda/runtime/check.h"
+#include "kernels/cuda/runtime/context.h"
+#include "kernels/cuda/runtime/device_core.h"
 
 namespace convolve {
 namespace {

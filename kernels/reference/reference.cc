@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/ratio.h"
-#include "kernels/core/sample.h"
+#include "kernels/core/base/ratio.h"
+#include "kernels/core/base/sample.h"
+#include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
 namespace {

@@ -9,10 +9,10 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/core/backend.h"
-#include "kernels/core/border.h"
-#include "kernels/core/mask.h"
-#include "kernels/core/view.h"
+#include "kernels/core/base/border.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/plan/backend.h"
 
 namespace convolve {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/ratio.h"
+#include "kernels/core/base/ratio.h"
+#include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/cost.h"
+#include "kernels/core/plan/cost.h"
 #include "tests/benchmarks/calibration_cases.h"
 #include "tests/benchmarks/fit.h"
 

@@ -10,7 +10,8 @@
 namespace convolve::benchmarks {
 
 /// Measures a few cases of every class of cost, fits its constants and prints them as a row for
-/// cost_table() in kernels/core/cost_table.cc, in place of the one of that compute capability; with
+/// cost_table() in kernels/core/plan/cost_table.cc, in place of the one of that compute capability;
+/// with
 /// --json the measured cases, too. False after a wrong result or a
 /// failed call. On the CPU, which the planner has no constants for, that only shows that it works.
 bool run_calibration(const PlaneArguments& arguments, Target& target, FrameMeasurement& measurement,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/plan.h"
+#include "kernels/core/plan/plan.h"
 #include "tests/benchmarks/frame_cases.h"
 #include "tests/benchmarks/plane_arguments.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/core/cost.h"
+#include "kernels/core/plan/cost.h"
 
 namespace convolve::benchmarks {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/core/alpha_weighting.h"
+#include "kernels/core/weights/alpha_weighting.h"
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/test_masks.h"
 

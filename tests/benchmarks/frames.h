@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 
 namespace convolve::benchmarks {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "kernels/core/mask.h"
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
 
 namespace convolve::benchmarks {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/core/plan.h"
+#include "kernels/core/plan/plan.h"
 
 namespace convolve::benchmarks {
 

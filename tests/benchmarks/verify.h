@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/core/mask.h"
+#include "kernels/core/mask/mask.h"
 #include "kernels/reference/reference.h"
 
 namespace convolve::benchmarks {

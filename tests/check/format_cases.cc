@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 namespace check {
 namespace {

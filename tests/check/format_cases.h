@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/border.h"
-#include "kernels/core/mask.h"
+#include "kernels/core/base/border.h"
+#include "kernels/core/mask/mask.h"
 
 namespace check {
 

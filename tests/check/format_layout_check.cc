@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/sample.h"
+#include "kernels/core/base/sample.h"
 #include "plugin/formats.h"
 #include "tests/support/packing.h"
 

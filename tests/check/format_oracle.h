@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/backend.h"
+#include "kernels/core/plan/backend.h"
 #include "kernels/reference/reference.h"
 #include "tests/support/oracle.h"
 #include "tests/support/packing.h"

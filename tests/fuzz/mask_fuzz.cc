@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/core/mask_text.h"
+#include "kernels/core/mask/mask_text.h"
 #include "tests/fuzz/death.h"
 #include "tests/fuzz/mask_judge.h"
 #include "tests/fuzz/mutate.h"

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/core/mask_file.h"
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_file.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 namespace convolve::fuzz {
 namespace {

@@ -63,7 +63,7 @@ suite_check() {
 suite_sweep() { "$here/tests/sweep" cuda; }
 
 # sanitize TOOL PICTURES OPTION...: the same under a compute-sanitizer tool; PICTURES may be `small`.
-# Page-locked buffers are kept for the process (kernels/cuda/staging_buffers.h): of what the tool
+# Page-locked buffers are kept for the process (kernels/cuda/runtime/staging_buffers.h): of what the tool
 # calls leaks, those are none.
 sanitize() {
   local tool=$1 pictures=$2 status=0 log=$out/$1.log errors kept

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "kernels/convolver.h"
-#include "kernels/core/round.h"
+#include "kernels/core/base/round.h"
 #include "tests/kernels/class_run.h"
 #include "tests/kernels/frame_case.h"
 #include "tests/kernels/named_formats.h"

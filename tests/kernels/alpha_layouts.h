@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/frame_buffer.h"
 

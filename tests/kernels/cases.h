@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/border.h"
-#include "kernels/core/plan.h"
+#include "kernels/core/base/border.h"
+#include "kernels/core/plan/plan.h"
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/pictures.h"
 #include "tests/kernels/test_masks.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "kernels/reference/reference.h"
 
 namespace convolve::testing {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "kernels/core/sample.h"
+#include "kernels/core/base/sample.h"
 
 namespace convolve::testing {
 namespace {

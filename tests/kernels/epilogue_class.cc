@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/box.h"
-#include "kernels/core/digits.h"
-#include "kernels/core/separable_digits.h"
-#include "kernels/core/shift.h"
+#include "kernels/core/weights/arithmetic.h"
+#include "kernels/core/weights/box.h"
+#include "kernels/core/weights/digits.h"
+#include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/shift.h"
 
 namespace convolve::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 
 namespace convolve::testing {
 

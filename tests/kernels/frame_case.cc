@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/runner.h"
 

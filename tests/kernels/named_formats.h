@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "tests/kernels/frame_buffer.h"
 
 namespace convolve::testing {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Launches that overlap (kernels/cuda/overlap.cuh) keep the order of their stream: in chains of
-// them, of which none is waited for, each reads what the one before has written, and writes over
+// Launches that overlap (kernels/cuda/device/overlap.cuh) keep the order of their stream: in chains
+// of them, of which none is waited for, each reads what the one before has written, and writes over
 // what that one has read. At their end stands what the CPU makes of as many frames.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

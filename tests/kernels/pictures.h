@@ -2,7 +2,7 @@
 // Pictures that the conformance run filters: random ones, and such as find out what sums can reach.
 #pragma once
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "kernels/reference/reference.h"
 
 namespace convolve::testing {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/convolver.h"
-#include "kernels/core/pieces.h"
+#include "kernels/core/shape/pieces.h"
 #include "tests/kernels/chains.h"
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/test_masks.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/core/round.h"
+#include "kernels/core/base/round.h"
 #include "tests/kernels/test_masks.h"
 
 namespace convolve::testing {

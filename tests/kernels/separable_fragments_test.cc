@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The operands that kernel separable gives to the tensor cores, multiplied here as they would:
 // needs no GPU.
-#include "kernels/cuda/separable_fragments.h"
+#include "kernels/cuda/separable/separable_fragments.h"
 
 #include <gtest/gtest.h>
 

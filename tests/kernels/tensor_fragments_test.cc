@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The operands that kernel tensor gives to the tensor cores, multiplied here as they would: needs
 // no GPU.
-#include "kernels/cuda/tensor_fragments.h"
+#include "kernels/cuda/tensor/tensor_fragments.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/core/byte_phases.h"
-#include "kernels/core/digits.h"
+#include "kernels/core/shape/byte_phases.h"
+#include "kernels/core/weights/digits.h"
 
 namespace convolve {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 namespace convolve::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/mask.h"
+#include "kernels/core/mask/mask.h"
 
 namespace convolve::testing {
 

@@ -2,7 +2,7 @@
 // Properties of the element, and what the engine can be asked for beyond them.
 #include <iterator>
 
-#include "kernels/core/plan.h"
+#include "kernels/core/plan/plan.h"
 #include "tests/storm/draw.h"
 #include "tests/storm/surface.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "plugin/formats.h"
 #include "tests/storm/picture.h"
 #include "tests/storm/plant.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "kernels/reference/weighted.h"
 
 namespace storm {

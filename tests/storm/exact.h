@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/core/alpha_weighting.h"
+#include "kernels/core/weights/alpha_weighting.h"
 #include "kernels/reference/reference.h"
 #include "tests/storm/settings.h"
 

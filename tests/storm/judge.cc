@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/sample.h"
+#include "kernels/core/base/sample.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "tests/kernels/compare.h"
 #include "tests/storm/exact.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "tests/storm/settings.h"
 
 namespace storm {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "tests/storm/case.h"
 
 namespace storm {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 #include "tests/storm/device_block.h"
 #include "tests/storm/picture.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Classes of arithmetic, accumulators at the edges of their bounds, and encoded weights.
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What ghost cells read, against tables written by hand. '.' is a cell without signal.
-#include "kernels/core/border.h"
+#include "kernels/core/base/border.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Kernel box in bands as wide as the picture: which planes it takes, where sums lie, and its cuts.
-#include "kernels/core/box_bands.h"
+#include "kernels/core/shape/box_bands.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "kernels/core/box.h"
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
+#include "kernels/core/weights/box.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

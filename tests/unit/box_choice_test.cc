@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which form of kernel box takes a component, and what memory bands share.
-#include "kernels/core/box_choice.h"
+#include "kernels/core/plan/box_choice.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/core/box_bands.h"
+#include "kernels/core/shape/box_bands.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Kernel box on tensor cores: which planes it takes, what its windows see, and how it cuts them.
-#include "kernels/core/box_strip.h"
+#include "kernels/core/shape/box_strip.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Masks of equal weights: who is one, the division in whole numbers, and the tiles of kernel box.
-#include "kernels/core/box.h"
+#include "kernels/core/weights/box.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/core/box_tile.h"
-#include "kernels/core/epilogue.h"
+#include "kernels/core/base/epilogue.h"
+#include "kernels/core/shape/box_tile.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

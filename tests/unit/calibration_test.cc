@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/core/cost.h"
+#include "kernels/core/plan/cost.h"
 #include "tests/benchmarks/calibration_cases.h"
 #include "tests/unit/formats.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Masks on a coarse grid: what a pixel sees through it, against the mask, tap by tap.
-#include "kernels/core/coarse_mask.h"
+#include "kernels/core/weights/coarse_mask.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "tests/kernels/test_masks.h"
 #include "tests/unit/formats.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/core/cost.h"
+#include "kernels/core/plan/cost.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The cost model by hand: what is counted, regimes, rows and how they scale.
-#include "kernels/core/cost.h"
+#include "kernels/core/plan/cost.h"
 
 #include <gtest/gtest.h>
 

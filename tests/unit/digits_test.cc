@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Weights as 8-bit digits, and planes of bytes.
-#include "kernels/core/digits.h"
+#include "kernels/core/weights/digits.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <random>
 #include <string>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/byte_phases.h"
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
+#include "kernels/core/shape/byte_phases.h"
+#include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // From sums to codes: exact division, ties to even, clamping, against integer arithmetic.
-#include "kernels/core/epilogue.h"
+#include "kernels/core/base/epilogue.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 namespace convolve::unit {
 namespace {

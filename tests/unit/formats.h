@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "kernels/core/mask.h"
-#include "kernels/core/plan.h"
-#include "kernels/core/status.h"
-#include "kernels/core/view.h"
+#include "kernels/core/base/status.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/plan/plan.h"
 
 namespace convolve::unit {
 

@@ -5,7 +5,7 @@
 #include <clocale>
 #include <string>
 
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 namespace convolve {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 namespace convolve {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The text form of masks: what is read as what, and what is refused where and why.
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The mask as a value: classes, normalisation, orientation, factors and totals.
-#include "kernels/core/mask.h"
+#include "kernels/core/mask/mask.h"
 
 #include <gtest/gtest.h>
 

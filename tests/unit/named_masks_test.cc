@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Named masks against their definitions.
-#include "kernels/core/named_masks.h"
+#include "kernels/core/mask/named_masks.h"
 
 #include <gtest/gtest.h>
 

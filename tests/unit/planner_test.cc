@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/core/plan.h"
+#include "kernels/core/plan/plan.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

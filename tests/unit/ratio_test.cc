@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which doubles are ratios, and arithmetic on ratios that never wraps.
-#include "kernels/core/ratio.h"
+#include "kernels/core/base/ratio.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What launches still write, and what they do not.
-#include "kernels/core/recent_writes.h"
+#include "kernels/core/base/recent_writes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Codes in and out of memory.
-#include "kernels/core/sample.h"
+#include "kernels/core/base/sample.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Masks of rank 1 as 8-bit digits: what they lose, and what is made of their sums.
-#include "kernels/core/separable_digits.h"
+#include "kernels/core/weights/separable_digits.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-#include "kernels/core/arithmetic.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

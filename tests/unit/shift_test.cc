@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Masks with one tap: which they are, from where they take a sample, and what becomes of its code.
-#include "kernels/core/shift.h"
+#include "kernels/core/weights/shift.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/box.h"
+#include "kernels/core/weights/arithmetic.h"
+#include "kernels/core/weights/box.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

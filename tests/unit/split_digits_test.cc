@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Real weights whose sums with 16-bit codes are split into floats.
-#include "kernels/core/split_digits.h"
+#include "kernels/core/weights/split_digits.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/core/arithmetic.h"
-#include "kernels/core/mask_grammar.h"
+#include "kernels/core/mask/mask_grammar.h"
+#include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a block of kernel tensor keeps in shared memory for products of warpgroups.
-#include "kernels/core/tensor_groups.h"
+#include "kernels/core/shape/tensor_groups.h"
 
 #include <gtest/gtest.h>
 

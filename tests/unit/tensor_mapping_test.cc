@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which products kernel tensor makes of which masks, and how many.
-#include "kernels/core/tensor_mapping.h"
+#include "kernels/core/shape/tensor_mapping.h"
 
 #include <gtest/gtest.h>
 

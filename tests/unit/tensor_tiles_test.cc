@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What tiles of kernel tensor are for which frames and masks.
-#include "kernels/core/tensor_tiles.h"
+#include "kernels/core/shape/tensor_tiles.h"
 
 #include <gtest/gtest.h>
 

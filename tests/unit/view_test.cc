@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How planes split into groups of components that one launch walks together.
-#include "kernels/core/view.h"
+#include "kernels/core/base/view.h"
 
 #include <gtest/gtest.h>
 

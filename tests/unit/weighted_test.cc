@@ -6,9 +6,9 @@
 #include <cmath>
 #include <random>
 
-#include "kernels/core/alpha_weighting.h"
-#include "kernels/core/plan.h"
-#include "kernels/core/weighted_arithmetic.h"
+#include "kernels/core/plan/plan.h"
+#include "kernels/core/weights/alpha_weighting.h"
+#include "kernels/core/weights/weighted_arithmetic.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the CUDA kernel box goes about the components of a frame, for the planner and for who runs
+// it. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/plan/plan.h"
+#include "kernels/core/shape/box_tile.h"
+
+namespace convolve {
+
+/// What one launch filters of `format`.
+BoxWork box_work(const FrameFormat& format, const ComponentGroup& group, const Mask& mask,
+                 const DeviceCapabilities& device);
+
+/// The tile of `group`: a band where the plan has `bands` and they serve, else a strip on tensor
+/// cores, else runs of rows; nothing if no tile's sums fit shared memory.
+std::optional<BoxTile> choose_box_form(const FrameFormat& format, const ComponentGroup& group,
+                                       const Mask& mask, bool bands,
+                                       const DeviceCapabilities& device);
+
+/// Memory for the sums of steps that bands begin with: one row for each step.
+struct BandMemory {
+  std::size_t pitch = 0;  ///< Bytes from row to row.
+  std::size_t rows = 0;   ///< 0 if none are needed.
+};
+
+/// Enough for each group, as they take turns; `tiles`, by the index of component_groups().
+BandMemory band_memory(const FrameFormat& format, const Mask& mask, bool weighting,
+                       const BoxTile (&tiles)[kMaxGroups]);
+
+}  // namespace convolve

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/plan/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "kernels/core/base/round.h"
+#include "kernels/core/plan/cost_tensor.h"
+#include "kernels/core/weights/arithmetic.h"
+#include "kernels/core/weights/box.h"
+#include "kernels/core/weights/separable_digits.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+constexpr const char* kClassNames[kCostClassCount] = {
+    "basic",
+    "constant",
+    "tiled-input",
+    "tiled-output",
+    "cached-halo",
+    "coarsened float32",
+    "coarsened int32",
+    "coarsened float64",
+    "coarsened wide",
+    "separable float32",
+    "separable int32",
+    "separable float64",
+    "separable two-pass",
+    "separable wide",
+    "separable, tensor cores",
+    "separable, tensor cores, two-pass",
+    "separable, coarse grid",
+    "tensor, marching",
+    "tensor, any mask",
+    "tensor, pairs",
+    "tensor, quads",
+    "tensor, tiles",
+    "tensor, groups",
+    "tensor, octets",
+    "tensor, large quads",
+    "box",
+    "box, tensor cores",
+    "box, bands",
+    "shift",
+};
+
+/// Threads of a block of the book's kernels, each with one cell: 32 x 32.
+constexpr int kBookBlock = 32;
+/// Weights that kernel constant reads at full speed: 81 do, 225 do not (RESULTS.md).
+constexpr double kConstantCacheTaps = 100;
+/// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
+constexpr double kConstantMiss = 5;
+
+/// box in bands.
+bool in_bands(const Plan& plan) {
+  return plan.kernel == KernelKind::kBox && plan.tile_width > 0;
+}
+
+/// separable on tensor cores.
+bool in_digits(const Plan& plan) {
+  return plan.kernel == KernelKind::kSeparable && plan.digits > 0;
+}
+
+double tiles(int cells, int tile) {
+  return divide_up(cells, tile);
+}
+
+/// Samples of a plane of width x height in whole tiles, in millions.
+double tiled_samples(int width, int height, int tile_width, int tile_height) {
+  return tiles(width, tile_width) * tiles(height, tile_height) * tile_width * tile_height /
+         kMillion;
+}
+
+/// Read and written.
+double picture_megabytes(const ComponentGroup& group) {
+  return 2.0 * group.width * group.height * group.count / kMillion;
+}
+
+/// What one launch does to the components of a group.
+struct GroupWork {
+  double samples = 0;           ///< Millions, in whole tiles, of one component.
+  double work = 0;              ///< For a sample.
+  double copied_megabytes = 0;  ///< Through device memory beside the picture itself.
+};
+
+/// Multiply-adds a sample of the fused passes: rows of the halo are summed, too.
+double fused_work(const Plan& plan, const Mask& mask) {
+  const double rows = plan.tile_height + mask.height - 1;
+  return rows / plan.tile_height * mask.width + mask.height;
+}
+
+/// separable on tensor cores, in products of 128 outputs: two digits of the row, those of the
+/// column times a byte and the other once more.
+GroupWork separable_products(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  constexpr int kTileWidth = 128, kTileHeight = 32;
+  // Chunks that a block of the fused form makes of a 4K picture; those above them it sums, too.
+  constexpr double kSteps = 4;
+  const SeparableWindow window = separable_window(mask);
+  const double again =
+      plan.fused ? (window.column_chunks - 1) / kSteps : (mask.height - 1.0) / group.height;
+  const double columns = (plan.digits + 1) * window.column_chunks;
+  const double rows = 2 * window.row_chunks * (1 + again);
+  // Sums of two bytes go out and come back.
+  const double sums = plan.fused ? 0 : 4.0 * group.width * group.height * group.count / kMillion;
+  return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
+}
+
+/// separable on a coarse grid: multiply-adds a sample of the grid's convolution down the picture.
+/// Beside these there is what looks, for the ghosts, too, and what draws.
+GroupWork coarse_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  const double spacing = plan.coarse.column;
+  const double ghosts =
+      (group.width + mask.width) * 1.0 / group.width * (group.height + mask.height) / group.height;
+  return {tiled_samples(group.width, group.height, 4, 1),
+          mask.height / spacing / spacing + 4 * ghosts};
+}
+
+GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  const auto in_tiles = [&](int width, int height) {
+    return tiled_samples(group.width, group.height, width, height);
+  };
+  const double taps = static_cast<double>(mask.taps());
+  switch (plan.kernel) {
+    case KernelKind::kCoarsened:
+      return {in_tiles(kCoarsenedTileWidth, kCoarsenedTileHeight), taps};
+    case KernelKind::kSeparable: {
+      if (plan.coarse.column > 0) return coarse_work(plan, group, mask);
+      if (in_digits(plan)) return separable_products(plan, group, mask);
+      if (plan.passes() == Passes::kDirect) return {in_tiles(kBookBlock, 1), taps};
+      if (plan.fused) return {in_tiles(plan.tile_width, plan.tile_height), fused_work(plan, mask)};
+      // Sums go out and come back.
+      const double sums = 2.0 * group.width * group.height * group.count *
+                          static_cast<double>(weight_bytes(plan.accumulator)) / kMillion;
+      return {in_tiles(kBookBlock, 1), 1.0 * mask.width + mask.height, sums};
+    }
+    case KernelKind::kTiledInput:
+      // All threads of a block pass the time, few of them compute.
+      return {tiles(group.width, plan.tile_width) * tiles(group.height, plan.tile_height) *
+                  kBookBlock * kBookBlock / kMillion,
+              taps};
+    case KernelKind::kConstant:
+      return {in_tiles(kBookBlock, kBookBlock),
+              taps + (kConstantMiss - 1) * std::max(0.0, taps - kConstantCacheTaps)};
+    case KernelKind::kAuto:
+    case KernelKind::kBasic:
+    case KernelKind::kTiledOutput:
+    case KernelKind::kCachedHalo:
+    case KernelKind::kTensor:
+      break;
+    case KernelKind::kBox:
+      // A sample costs the same under any mask, but tiles have rows above and columns beside them.
+      // Cut to the picture: none of it lies beyond the edge.
+      return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
+    case KernelKind::kShift:
+      return {in_tiles(1, 1), 0};
+  }
+  return {in_tiles(kBookBlock, kBookBlock), taps};
+}
+
+/// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
+/// if it were 1. On tensor cores only sums of rational masks may be beyond.
+bool codes_in_double(const Plan& plan, const Component& component, const Mask& mask) {
+  if (in_digits(plan) ? !plan.rational : plan.accumulator != Accumulator::kFloat32) return false;
+  const Epilogue epilogue =
+      make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
+  return !epilogue.in_float || (in_digits(plan) && epilogue.narrow.divide);
+}
+
+LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const ComponentGroup& group,
+                        const Mask& mask) {
+  const PlaneFormat& plane = format.planes[group.plane];
+  const GroupWork each = group_work(plan, group, mask);
+  double filtered = 0, in_double = 0;
+  for (int i = 0; i < group.count; ++i) {
+    const Component& component = plane.components[group.component[i]];
+    if (!component.filtered) continue;
+    ++filtered;
+    in_double += codes_in_double(plan, component, mask);
+  }
+  // shift takes all components of a pixel together, if there are no others.
+  const bool together = plan.kernel == KernelKind::kShift;
+  const bool spread = group.step > plane.sample_bytes * (together ? group.count : 1);
+  CostTerms common{};
+  common[kCostLaunch] = 1;
+  common[kCostMegabytes] = picture_megabytes(group) * plane.sample_bytes + each.copied_megabytes;
+  CostTerms lone = common;
+  lone[kCostLoneTile] = 1;
+  lone[kCostLoneWork] = each.work;
+  // Sums of wider samples take twice the memory, too.
+  const int bytes_apart = plan.kernel == KernelKind::kBox && spread ? plane.sample_bytes : spread;
+  lone[kCostLoneSpread] = bytes_apart;
+  lone[kCostLoneDouble] = in_double > 0;
+  CostTerms full = common;
+  full[kCostSamples] = filtered * each.samples;
+  full[kCostWork] = filtered * each.samples * each.work;
+  // On tensor cores all bytes between the samples are loaded with them.
+  const int apart = in_digits(plan) ? group.step - 1 : 1;
+  full[kCostSpread] = bytes_apart * apart * group.count * each.samples;
+  full[kCostDouble] = in_double * each.samples;
+  return {{lone, full}};
+}
+
+CostClass by_accumulator(CostClass float32, Accumulator accumulator) {
+  return static_cast<CostClass>(static_cast<int>(float32) + static_cast<int>(accumulator));
+}
+
+}  // namespace
+
+const char* cost_class_name(CostClass cost_class) {
+  return kClassNames[static_cast<std::size_t>(cost_class)];
+}
+
+CostClass cost_class(const Plan& plan) {
+  switch (plan.kernel) {
+    case KernelKind::kAuto:
+    case KernelKind::kBasic:
+      return CostClass::kBasic;
+    case KernelKind::kConstant:
+      return CostClass::kConstant;
+    case KernelKind::kTiledInput:
+      return CostClass::kTiledInput;
+    case KernelKind::kTiledOutput:
+      return CostClass::kTiledOutput;
+    case KernelKind::kCachedHalo:
+      return CostClass::kCachedHalo;
+    case KernelKind::kCoarsened:
+      return by_accumulator(CostClass::kCoarsenedFloat32, plan.accumulator);
+    case KernelKind::kSeparable:
+      if (plan.coarse.column > 0) return CostClass::kSeparableCoarse;
+      if (in_digits(plan))
+        return plan.fused ? CostClass::kSeparableTensor : CostClass::kSeparableTensorTwoPass;
+      if (plan.passes() == Passes::kDirect) return CostClass::kSeparableWide;
+      if (!plan.fused) return CostClass::kSeparableTwoPass;
+      return by_accumulator(CostClass::kSeparableFloat32, plan.accumulator);
+    case KernelKind::kTensor:
+      return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
+                                    static_cast<int>(plan.mapping));
+    case KernelKind::kBox:
+      if (in_bands(plan)) return CostClass::kBoxBands;
+      return plan.digits > 0 ? CostClass::kBoxStrips : CostClass::kBox;
+    case KernelKind::kShift:
+      return CostClass::kShift;
+  }
+  return CostClass::kBasic;
+}
+
+std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                                int processors) {
+  if (plan.kernel == KernelKind::kTensor) return {tensor_work(plan, format, mask, processors)};
+  std::vector<LaunchWork> launches;
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format, groups, plan.weighted.has_value());
+  for (int g = 0; g < count; ++g)
+    if (groups[g].any_filtered && !groups[g].weighted)
+      launches.push_back(group_launch(plan, format, groups[g], mask));
+  return launches;
+}
+
+double launch_microseconds(const CostTerms& constants, const LaunchWork& launch) {
+  double most = 0;
+  for (const CostTerms& regime : launch.regimes) {
+    double sum = 0;
+    for (std::size_t t = 0; t < regime.size(); ++t)
+      sum += constants[t] * regime[t];
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+double predicted_microseconds(const CostConstants& constants, const Plan& plan,
+                              const FrameFormat& format, const Mask& mask) {
+  const CostTerms& terms = constants.of(cost_class(plan));
+  double sum = 0;
+  for (const LaunchWork& launch : work_of(plan, format, mask, constants.figures.processors))
+    sum += launch_microseconds(terms, launch);
+  return sum;
+}
+
+}  // namespace convolve

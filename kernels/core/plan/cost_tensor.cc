@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/plan/cost_tensor.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "kernels/core/base/round.h"
+#include "kernels/core/shape/byte_phases.h"
+#include "kernels/core/shape/tensor_groups.h"
+#include "kernels/core/shape/tensor_mapping.h"
+#include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/weights/arithmetic.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+/// Columns that look across the picture's edge are the slow ones, and more windows make more of
+/// them: 0.53 us a product with five windows, 0.39 with two (H100).
+double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  if (plan.mapping != TensorMapping::kStay) return 0;
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  const int windows = phases ? tensor_window(plane, *phases, mask).segments : 0;
+  // The windows of packed 4:2:2 end further apart: 18.4 us at 13x13, where 5 us of them are these.
+  const bool packed = tile_kind(plane) == kPackedKind;
+  const double slow = windows == 2 && packed ? 0.5 : std::max(0, windows - 2);
+  return slow * mask.height * plan.digits;
+}
+
+/// What codes of this plane cost kernel tensor beyond those from sums that a float holds, in units
+/// of codes made in double. Exact divisions cost ten times as much (47.9 us for 28.5 at 5x5,
+/// GRAY16, 4K, H100), and so do, of what little pairs and quads take for it, their quotients by no
+/// power of two.
+double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  constexpr double kDivision = 10;
+  if (plan.split()) return 0;
+  for (int c = 0; c < plane.component_count; ++c) {
+    const Component& component = plane.components[c];
+    if (!component.filtered) continue;
+    const Epilogue epilogue =
+        make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
+    if (epilogue.in_float && !epilogue.narrow.divide) {
+      // Integers over a power of two are shifted in pairs and quads.
+      int exponent;
+      const bool shifted = std::frexp(std::fabs(epilogue.narrow.scale), &exponent) == 0.5f;
+      const bool shifts =
+          plan.mapping == TensorMapping::kPairs || plan.mapping == TensorMapping::kQuads;
+      return shifts && plan.rational && !shifted ? kDivision : 0;
+    }
+    // Octets turn to double before they divide, which costs them nothing to speak of.
+    if (plan.mapping == TensorMapping::kOctets) return epilogue.wide.divide ? kDivision : 0;
+    return epilogue.in_float || epilogue.wide.divide ? kDivision : 1;
+  }
+  return 0;
+}
+
+/// Planes of bytes that a tile of shared memory has of this plane.
+int tile_planes(const PlaneFormat& plane) {
+  const std::optional<TileKind> kind = tile_kind(plane);
+  return kind ? byte_planes(*kind) : plane.component_count * plane.sample_bytes;
+}
+
+/// What a tile of shared memory, alone on the device, takes beside its products: nothing where
+/// samples are bytes and one of them is a pixel, else more for each byte of it, and for wider
+/// samples again.
+double parted_bytes(const PlaneFormat& plane) {
+  const int bytes = tile_planes(plane);
+  return bytes == 1 ? 0 : bytes * plane.sample_bytes;
+}
+
+/// Components of a pixel of three or four bytes that pairs or quads part, of which three are
+/// filtered; 1 where they part none, or two.
+int parted_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  if (!phases) return 1;
+  const int parts = plan.mapping == TensorMapping::kPairs ? pair_window(plane, *phases, mask).parts
+                    : plan.mapping == TensorMapping::kQuads ? quad_parts(plane, *phases, mask)
+                                                            : 1;
+  return parts > 2 ? parts : 1;
+}
+
+/// What packed 4:2:2 takes beyond other components, as measured with YUY2 on an H100. A product of
+/// pairs shares what lies around it with fewer: 14.4 us at 3x3, 24.5 at 7x7 with two digits (4K);
+/// quotients by no power of two, of each component on its own, take 3.4 more, elsewhere 0.3. In
+/// quads all components go on together: 17.3 us, 21.3 with two digits; 6.0 and 7.3 at 1080p, 2.8
+/// and 3.2 at 640x480. Of groups half as many filter, and a tile is as much as four of one
+/// component: 24.5 us at 9x9, 50.2 at 31x31; 15.6 and 26.4 at 1080p; 14.4 and 21.7 at 640x480.
+struct PackedCost {
+  double product = 1;
+  double spread = 1;       ///< Times what a sample that lies apart does,
+  double lone_spread = 0;  ///< and bytes that are parted for a lone tile.
+  double codes = 1;        ///< Times what codes cost.
+};
+PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
+  if (tile_kind(plane) != kPackedKind) return {};
+  switch (mapping) {
+    case TensorMapping::kPairs:
+      return {1.7, 1, 0, 6};
+    case TensorMapping::kQuads:
+      return {0.7, 0.68, 0};
+    case TensorMapping::kGroups:
+      return {1.25, 1, 8};
+    case TensorMapping::kMarch:
+    case TensorMapping::kStay:
+    case TensorMapping::kTiles:
+    case TensorMapping::kOctets:
+    case TensorMapping::kLargeQuads:
+      break;
+  }
+  return {};
+}
+
+/// Read and written of planes that have a filtered component.
+double megabytes(const FrameFormat& format) {
+  double bytes = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p]))
+      bytes += 2.0 * format.planes[p].row_bytes * format.planes[p].rows;
+  return bytes / kMillion;
+}
+
+/// A block's tile of shared memory, in pixels of a plane.
+struct TileSize {
+  int width, height;
+
+  int count(const PlaneFormat& plane) const {
+    return divide_up(plane.row_bytes / tile_planes(plane), width) * divide_up(plane.rows, height);
+  }
+};
+TileSize tile_size(TensorMapping mapping, const PlaneFormat& plane) {
+  if (mapping == TensorMapping::kGroups) return {kTensorTileBytes, kGroupTileRows};
+  return {kTensorTileBytes * (plane.component_count == 1 ? 2 : 1), kTensorTileRows};
+}
+
+/// Tiles of each plane that the busiest processor takes. Block b has tiles b, b + processors and so
+/// on, of all planes one after the other.
+std::array<int, kMaxPlanes> busiest_tiles(TensorMapping mapping, const FrameFormat& format,
+                                          int processors) {
+  std::array<int, kMaxPlanes> most{};
+  int work = 0;
+  for (int b = 0; b < processors; ++b) {
+    std::array<int, kMaxPlanes> own{};
+    int sum = 0, first = 0;
+    for (int p = 0; p < format.plane_count; ++p) {
+      const PlaneFormat& plane = format.planes[p];
+      if (!has_filtered(plane)) continue;
+      const int end = first + tile_size(mapping, plane).count(plane);
+      // Of the tiles before `end` less those before `first`.
+      const auto before = [&](int tile) { return tile > b ? divide_up(tile - b, processors) : 0; };
+      own[static_cast<std::size_t>(p)] = before(end) - before(first);
+      sum += own[static_cast<std::size_t>(p)] * tile_planes(plane);
+      first = end;
+    }
+    if (sum <= work) continue;
+    work = sum;
+    most = own;
+  }
+  return most;
+}
+
+/// Tiles of shared memory take so much of a processor that a launch lasts as long as the one with
+/// most of them: 399 of groups, I420 at 1080p, are four for three of 132 processors, and three for
+/// the others. The first has to come before any is multiplied.
+LaunchWork tiles_launch(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                        int processors) {
+  const std::array<int, kMaxPlanes> tiles = busiest_tiles(plan.mapping, format, processors);
+  CostTerms all{};
+  all[kCostLaunch] = 1;
+  all[kCostMegabytes] = megabytes(format);
+  all[kCostLoneTile] = 1;
+  int planes = 0, fewest = kMaxPlanes, most = 0;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    ++planes;
+    fewest = std::min(fewest, plane.component_count);
+    most = std::max(most, plane.component_count);
+    const PackedCost packed = packed_cost(plan.mapping, plane);
+    const double products =
+        packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
+    const double codes = tensor_code_cost(plan, plane, mask);
+    // A component after the other.
+    const TileSize tile = tile_size(plan.mapping, plane);
+    const double samples = 1.0 * tile.width * tile.height * tile_planes(plane) * processors *
+                           tiles[static_cast<std::size_t>(p)] / kMillion;
+    all[kCostLoneWork] = std::max(all[kCostLoneWork], products * tile_planes(plane));
+    all[kCostLoneSpread] = std::max(all[kCostLoneSpread], parted_bytes(plane) + packed.lone_spread);
+    all[kCostLoneDouble] = std::max(all[kCostLoneDouble], codes);
+    all[kCostSamples] += samples;
+    all[kCostWork] += samples * products;
+    all[kCostSpread] += tile_planes(plane) > 1 ? packed.spread * samples : 0;
+    all[kCostDouble] += codes * samples;
+  }
+  // With several planes there is more to look up, and with pixels of several sizes more code comes.
+  all[kCostLoneSpread] += (planes > 1 ? 1 : 0) + (most > fewest ? 2 : 0);
+  return {{all}};
+}
+
+/// Columns of bytes. Blocks start plane by plane, so the tiles of one wait for those before it.
+LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  constexpr int kRows = 8;  // Of a warp's tile.
+  LaunchWork launch;
+  CostTerms full{};
+  full[kCostLaunch] = 1;
+  full[kCostMegabytes] = megabytes(format);
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const PackedCost packed = packed_cost(plan.mapping, plane);
+    const double products =
+        packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
+    // To quads planes after the first cost as much as components that lie apart.
+    const bool quads =
+        plan.mapping == TensorMapping::kQuads || plan.mapping == TensorMapping::kLargeQuads;
+    const bool spread = plane.component_count > 1 || (quads && full[kCostSamples] > 0);
+    const double bytes =
+        1.0 * round_up(plane.row_bytes, kTensorTileBytes) * round_up(plane.rows, kRows) / kMillion;
+    const int pixel = parted_pixel(plan, plane, mask);
+    // They go through shared memory, which takes its time in any picture.
+    if (pixel > 1) full[kCostLoneSpread] = 1;
+    CostTerms last = full;
+    last[kCostLoneTile] = 1;
+    last[kCostLoneWork] = products;
+    last[kCostLoneSpread] += edge_products(plan, plane, mask);
+    const double codes = tensor_code_cost(plan, plane, mask);
+    last[kCostLoneDouble] = codes;
+    launch.regimes.push_back(last);
+    full[kCostSamples] += bytes;
+    if (pixel > 1) {
+      // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100. Weights of several digits come
+      // from shared memory with three bytes alone.
+      const bool pairs = plan.mapping == TensorMapping::kPairs, three = pixel == 3;
+      const double samples = bytes * 3 / pixel;
+      full[kCostWork] += samples * products * (pairs ? 1.6 : three ? 0.9 : 1.35);
+      full[kCostSpread] += samples * (pairs ? 0 : three ? 0.5 : 0.3);
+    } else {
+      full[kCostWork] += bytes * products;
+      full[kCostSpread] += spread ? packed.spread * bytes : 0;
+    }
+    full[kCostDouble] += packed.codes * codes * bytes;
+  }
+  launch.regimes.push_back(full);
+  return launch;
+}
+
+}  // namespace
+
+LaunchWork tensor_work(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                       int processors) {
+  if (plan.mapping == TensorMapping::kTiles || plan.mapping == TensorMapping::kGroups)
+    return tiles_launch(plan, format, mask, processors);
+  return columns_launch(plan, format, mask);
+}
+
+}  // namespace convolve

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the CUDA kernel tensor maps a convolution to matrix products, and how many these are. Pure,
+// so that the planner can count on it.
+#pragma once
+
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/shape/byte_phases.h"
+#include "kernels/core/shape/tensor_groups.h"
+#include "kernels/core/shape/tensor_tiles.h"
+
+namespace convolve {
+
+/// What a product of the tensor cores makes, of a mask's row or of some.
+enum class TensorMapping : int {
+  kMarch,   ///< 16 adjacent bytes, from windows of 32 (tensor.cu); warps march down a column, masks
+            ///< have no more than kTensorMarchRows rows and one window.
+  kStay,    ///< The same for any mask.
+  kPairs,   ///< 8 rows x 2 adjacent bytes, for small masks (tensor_pairs.cu).
+  kQuads,   ///< 4 rows x 4 adjacent bytes, for masks up to 9x9 (tensor_pairs.cu).
+  kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
+  kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
+            ///< memory (tensor_groups.cu).
+  kOctets,  ///< 2 rows x 8 adjacent samples of two bytes, which are parted, for masks up to
+            ///< 9x9 (tensor_octets.cu).
+  kLargeQuads,  ///< Quads for masks up to 17x13, of planes with one component (tensor_pairs.cu).
+};
+inline constexpr int kTensorMappingCount = 8;
+/// "march"
+const char* tensor_mapping_name(TensorMapping mapping);
+
+inline constexpr int kColumnBytes = 16;
+inline constexpr int kWindowBytes = 32;
+
+/// Rows of the tallest mask that the warps march through, loading every picture row once.
+inline constexpr int kTensorMarchRows = 17;
+
+/// How far the windows of columns of 16 bytes reach.
+struct TensorWindow {
+  int left = 0;      ///< Bytes before a column, a multiple of 8, so that windows lie on 8 bytes.
+  int segments = 1;  ///< Windows of 32 bytes from there on.
+};
+TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// Rows of the tallest mask that tensor_pairs.cu serves.
+inline constexpr int kPairMaskRows = 9;
+
+/// Groups of four picture rows that it takes for 8 output rows: of masks up to 5 rows, and of
+/// others.
+inline constexpr int kPairSteps[2] = {3, 4};
+
+/// Bytes of a pair's window, and of them before the output, or one less.
+inline constexpr int kPairWindowBytes = 8;
+inline constexpr int kPairLeft = 4;
+
+/// A component of bytes with none beside it.
+struct LonePlane {
+  PlaneFormat plane;
+  BytePhases phases;
+  LonePlane();
+};
+
+/// How tensor_pairs.cu sees a picture: groups of four picture rows, of which the outputs at bytes x
+/// and x + 1 of eight rows see 8 bytes each, from x - 4 + shift on.
+struct PairWindow {
+  int steps =
+      0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
+  int shift = 0;  ///< 0 or 1.
+  /// Above 1: the components, as many as a pixel has bytes, are parted first, as their bytes would
+  /// span too much; then bytes, above, are samples of one. Of four, one is copied. So it is
+  /// with the components of packed 4:2:2.
+  int parts = 1;
+};
+PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// What four output rows see in quads: groups of four picture rows, and of each words of four
+/// bytes, from 4 (words / 2) before their own on.
+struct QuadWindow {
+  int groups = 0;
+  int words = 0;
+
+  /// The mask may reach so many samples to either side.
+  constexpr int reach() const { return words / 2 * 4; }
+  /// Of the tallest mask: the last of four rows sees it.
+  constexpr int rows() const { return 4 * groups - 3; }
+};
+inline constexpr QuadWindow kQuadWindow = {3, 3}, kLargeQuadWindow = {4, 5};
+inline constexpr int kQuadWords = kQuadWindow.words;
+
+/// The lesser of these that serves the mask; no groups for none.
+QuadWindow quad_window(const Mask& mask);
+
+/// Components that quads find in bytes with these phases: one, or as many as lie in turn and are
+/// parted first, as two are of packed 4:2:2; 0 if they do not serve it, or the mask is too large.
+int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+
+/// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes
+/// them, and the last of them is not alone in its 128 bytes.
+bool packed_columns_serve(const PlaneFormat& plane);
+
+/// Samples to either side of an output that a mask may reach in tensor_octets.cu, which takes
+/// planes of one or two components of two bytes.
+inline constexpr int kOctetReach = 4;
+
+/// How it sees a picture, in groups of four rows.
+struct OctetWindow {
+  int seen = 0;  ///< Groups that two output rows see, 1 to 3; 0 if it serves not this plane, or not
+                 ///< this mask.
+  int groups = 0;  ///< That eight output rows see, 3 or 4.
+  /// Products are sparse (mma.sp): of four samples two and two, eight samples further, an output of
+  /// a mask up to eight samples wide sees two at most.
+  bool sparse = false;
+};
+
+/// Tallest mask of which two output rows see so many groups, and eight so many.
+constexpr int octet_mask_rows(int seen, int groups) {
+  // The last of two output rows sees the last of their groups' rows, that of eight the last of all.
+  const int of_two = 4 * seen - 1, of_eight = 4 * groups - 7;
+  return of_two < of_eight ? of_two : of_eight;
+}
+
+/// sparse_products: the device has them. Others always take the most groups.
+OctetWindow octet_window(const PlaneFormat& plane, const Mask& mask, bool sparse_products);
+
+/// What the mappings ask of a device.
+struct TensorDevice {
+  std::size_t shared_bytes = 0;  ///< Of shared memory, that a block may have.
+  bool warpgroups = false;       ///< It has products of warpgroups (wgmma).
+};
+
+/// True if `mapping` serves a frame whose planes lie on 16 bytes, with weights of so many digits.
+/// Only where kernel tensor serves.
+bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, const Mask& mask,
+                           int digits, const TensorDevice& device);
+
+/// Products that 1,024 bytes of `plane` take with it, in groups of eight, halves counted as wholes;
+/// for kGroups those, of warpgroups, that a tile of 8,192 samples takes.
+int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits);
+
+}  // namespace convolve

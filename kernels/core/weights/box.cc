@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/weights/box.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/core/base/int128.h"
+
+namespace convolve {
+namespace {
+
+constexpr Int128 kTwo32 = Int128{1} << 32;
+
+template <class Number>
+bool all_equal(const std::vector<Number>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [&values](Number value) { return value == values.front(); });
+}
+
+/// Rounded up, for b > 0 and any a.
+Int128 divide_up(Int128 a, Int128 b) {
+  return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+/// Makes box_quotient() exact for numerators up to `largest` with 2^shift <= divisor, or says that
+/// it would not be. The reciprocal has 32 bits and is too large by less than one; what that adds
+/// stays below 1 / divisor as long as largest * excess < 2^(32 + shift).
+bool set_reciprocal(BoxDivision& d, Int128 largest, int shift) {
+  const Int128 divisor = d.divisor;
+  const Int128 power = Int128{1} << (32 + shift);
+  const Int128 reciprocal = (power + divisor - 1) / divisor;
+  if (reciprocal >= kTwo32 || largest * (reciprocal * divisor - power) >= power) return false;
+  d.reciprocal = static_cast<std::uint32_t>(reciprocal);
+  d.shift = shift;
+  return true;
+}
+
+/// The same with the shift left to choose: whole bytes, which cost nothing to shift by, unless
+/// there are ties, which want most digits to be told by; or else what leaves the most digits.
+bool set_reciprocal(BoxDivision& d, Int128 largest) {
+  int digits = 0;
+  while (Int128{1} << (digits + 1) < d.divisor)
+    ++digits;
+  return (!d.ties && set_reciprocal(d, largest, digits / 8 * 8)) ||
+         set_reciprocal(d, largest, digits);
+}
+
+/// With inverse = (1 + e) / divisor, rounded, |e| is at most 2^-24. n * inverse is then not below
+/// n / divisor if e is not below 0, and less than (n + 1) / divisor, as n e < 1; otherwise
+/// (n + 1) * inverse is that, as (n + 1) |e| <= 1.
+void set_inverse(BoxDivision& d) {
+  d.inverse = static_cast<float>(1.0 / d.divisor);
+  // Exact: two numbers of 24 bits, the divisor's as far as they matter.
+  d.inverse_raise = static_cast<double>(d.inverse) * d.divisor < 1 ? 1 : 0;
+}
+
+}  // namespace
+
+std::optional<BoxWeight> box_weight(const Mask& mask) {
+  BoxWeight weight;
+  if (mask.rational) {
+    if (mask.dense() ? !all_equal(mask.integers)
+                     : !all_equal(mask.column_integers) || !all_equal(mask.row_integers))
+      return std::nullopt;
+    weight.integer = mask.dense() ? mask.integers.front()
+                                  : mask.column_integers.front() * mask.row_integers.front();
+  } else if (mask.dense() ? !all_equal(mask.weights)
+                          : !all_equal(mask.column) || !all_equal(mask.row)) {
+    return std::nullopt;
+  }
+  weight.real = mask.dense() ? mask.weights.front() : mask.column.front() * mask.row.front();
+  return weight;
+}
+
+bool box_sums_fit(const FrameFormat& format, const Mask& mask) {
+  return all_filtered(
+      format, [&mask](const Component& c) { return Int128{mask.taps()} * c.max_code() < kTwo32; });
+}
+
+bool box_packed(const PlaneFormat& plane, const Mask& mask) {
+  return std::all_of(plane.components, plane.components + plane.component_count,
+                     [&mask](const Component& c) {
+                       return !c.filtered || std::int64_t{c.max_code()} * mask.height <= 0xFFFF;
+                     });
+}
+
+BoxDivision make_box_division(const Component& component, const Mask& mask, double scale,
+                              double bias, bool rational) {
+  BoxDivision d;
+  const std::optional<BoxWeight> weight = box_weight(mask);
+  const std::optional<Ratio> gain = total_gain(mask, scale);
+  if (!rational || !weight || !gain) return d;
+
+  Int128 multiplier = Int128{gain->num} * weight->integer;
+  Int128 divisor = gain->den;
+  Int128 offset = divisor * (component.black + bias_code(component, bias)) -
+                  multiplier * mask.taps() * component.black;
+  // The quotient by 1 is one by 2.
+  if (divisor == 1) {
+    multiplier *= 2;
+    divisor *= 2;
+    offset *= 2;
+  }
+  const Int128 reach = multiplier * mask.taps() * component.max_code();
+  const Int128 lowest = offset + std::min<Int128>(reach, 0);
+  const Int128 subtract = 2 * divide_up(-lowest, 2 * divisor);
+  offset += subtract * divisor + divisor / 2;
+  const Int128 largest = offset + std::max<Int128>(reach, 0);
+  if (largest >= kTwo32 || magnitude_of(subtract) > std::numeric_limits<int>::max() / 2) return d;
+
+  // Modulo 2^32, where negative multipliers are at home.
+  d.multiplier = static_cast<std::uint32_t>(multiplier);
+  d.offset = static_cast<std::uint32_t>(offset);
+  d.divisor = static_cast<std::uint32_t>(divisor);
+  d.subtract = static_cast<int>(subtract);
+  d.ties = divisor % 2 == 0;
+  d.serves = set_reciprocal(d, largest);
+  set_inverse(d);
+  d.direct =
+      d.serves && multiplier == 1 && subtract == 0 && largest / divisor <= component.max_code();
+  d.plain = d.direct && !d.ties && d.shift % 8 == 0 && d.shift <= 16;
+  return d;
+}
+
+}  // namespace convolve

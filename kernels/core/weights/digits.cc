@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/weights/digits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/core/weights/arithmetic.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kTwo31 = 2147483648.0;
+constexpr double kTwo22 = 4194304.0;
+
+/// 1.5 x 2^23, as a float and its bits.
+constexpr double kRounding = 12582912.0;
+constexpr std::int32_t kRoundingBits = 0x4B400000;
+
+/// Half of the largest code. Errors are counted from mid-scale: what they add to a picture that is
+/// flat at mid-scale is known and goes into DigitEpilogue::start.
+double middle(int max_code) {
+  return 0.5 * max_code;
+}
+
+/// Magnitude of the largest sum, the start included.
+bool sums_fit(const DigitWeights& weights, int max_code) {
+  return weights.magnitude * max_code + std::fabs(weights.bias / weights.unit) * max_code + 1 <
+         kTwo31;
+}
+
+/// Bound on |computed - exact| before rounding, for a real mask.
+double value_error(const DigitWeights& weights, double scale, int max_code) {
+  // The start is a whole number of units; the sum becomes a float, and is scaled and added to in
+  // one more rounding, on values of at most three full codes where the result is not clamped.
+  constexpr double kFloatUlp = 1.0 / 16777216.0;
+  return std::fabs(scale) * (middle(max_code) * weights.error + 0.5 * weights.unit) +
+         4 * kFloatUlp * 3 * max_code;
+}
+
+/// The best of some units near the smallest that `digits` and 32-bit sums allow: a little less
+/// range may hit the weights much better.
+std::optional<DigitWeights> quantise_best(const Mask& mask, int digits, int max_code) {
+  if (!(mask.max_weight > 0) || !std::isfinite(mask.magnitude)) return std::nullopt;
+  constexpr double kSumMargin = 0.999;
+  const double taps = static_cast<double>(mask.taps());
+  const double most = kSumMargin * (kTwo31 / max_code - 2 * taps);
+  const double finest =
+      std::max(mask.max_weight / largest_value(digits), most > 0 ? mask.magnitude / most : 1e300);
+  const int candidates = mask.taps() <= 4096 ? 24 : 1;
+  std::optional<DigitWeights> best;
+  for (int i = 0; i < candidates; ++i) {
+    DigitWeights made = quantise(mask, finest * (1 + i / 64.0));
+    if (!best || made.error < best->error) best = std::move(made);
+  }
+  best->digits = digits;
+  return best;
+}
+
+/// The fewest digits that hold all of the mask's integers; 0 if kMostDigits do not.
+int exact_digit_count(const Mask& mask) {
+  std::int64_t low = 0, high = 0;
+  for (const std::int64_t value : mask.integers) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  for (int digits = 1; digits <= kMostDigits; ++digits) {
+    const double largest = largest_value(digits);
+    const double smallest = -largest / 127 * 128;
+    if (static_cast<double>(high) <= largest && static_cast<double>(low) >= smallest) return digits;
+  }
+  return 0;
+}
+
+DigitWeights exact_digits(const Mask& mask, int digits) {
+  DigitWeights made;
+  made.digits = digits;
+  made.magnitude = mask.integer_magnitude;
+  for (const std::int64_t value : mask.integers)
+    made.values.push_back(static_cast<std::int32_t>(value));
+  return made;
+}
+
+}  // namespace
+
+double largest_value(int digits) {
+  double largest = 0;
+  for (int d = 0; d < digits; ++d)
+    largest = largest * 256 + 127;
+  return largest;
+}
+
+DigitWeights quantise(const Mask& mask, double unit) {
+  DigitWeights made;
+  made.unit = unit;
+  made.values.reserve(mask.weights.size());
+  for (const double weight : mask.weights) {
+    const double value = std::nearbyint(weight / unit);
+    const double missed = weight - value * unit;
+    made.values.push_back(static_cast<std::int32_t>(value));
+    made.magnitude += std::fabs(value);
+    made.error += std::fabs(missed);
+    made.bias += missed;
+  }
+  return made;
+}
+
+bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+                  double scale, bool rational) {
+  if (rational != is_rational(format, mask, scale)) return false;
+  return all_filtered(format, [&](const Component& component) {
+    const int max_code = component.max_code();
+    if (!sums_fit(weights, max_code)) return false;
+    return rational || value_error(weights, scale, max_code) <=
+                           std::min(zone(mask, scale, component.depth), 0.25);
+  });
+}
+
+std::optional<DigitWeights> make_digits(const FrameFormat& format, const Mask& mask, bool rational,
+                                        int digits) {
+  if (!mask.dense()) return std::nullopt;
+  if (!rational) {
+    int max_code = 0;
+    all_filtered(format, [&max_code](const Component& component) {
+      max_code = std::max(max_code, component.max_code());
+      return true;
+    });
+    return quantise_best(mask, digits, max_code);
+  }
+  const int needed = exact_digit_count(mask);
+  if (needed == 0 || needed > digits) return std::nullopt;
+  return exact_digits(mask, digits);
+}
+
+std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
+                                          bool rational) {
+  for (int digits = 1; digits <= kMostDigits; ++digits) {
+    std::optional<DigitWeights> made = make_digits(format, mask, rational, digits);
+    if (made && digits_serve(format, mask, *made, scale, rational)) return made;
+  }
+  return std::nullopt;
+}
+
+DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
+                                  const DigitWeights& weights, double scale, double bias,
+                                  bool rational, DigitEpilogue::Codes most) {
+  const int max_code = component.max_code();
+  DigitEpilogue e;
+  double to_codes = 0;  ///< Largest |S| in codes.
+  bool in_float = false;
+  if (rational) {
+    // Float is what these sums may become: the largest decides, as for kFloat32.
+    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
+    std::int64_t sum = 0;
+    for (const std::int32_t value : weights.values)
+      sum += value;
+    e.start = static_cast<std::int32_t>(-component.black * sum);
+    in_float = e.general.in_float && !e.general.narrow.divide;
+    to_codes = std::fabs(e.general.wide.scale) * weights.magnitude * max_code;
+  } else {
+    const double unit = scale * weights.unit;
+    const double base = component.black + bias_code(component, bias);
+    e.general.max_code = max_code;
+    e.general.in_float = true;
+    e.general.narrow.scale = static_cast<float>(unit);
+    e.general.narrow.base = static_cast<float>(base);
+    e.general.wide.scale = unit;
+    e.general.wide.base = base;
+    e.start = static_cast<std::int32_t>(std::nearbyint(
+        (middle(max_code) * weights.bias - component.black * mask.sum) / weights.unit));
+    in_float = true;
+    to_codes = std::fabs(unit) * weights.magnitude * max_code;
+  }
+  e.scale = e.general.narrow.scale;
+  const double base = e.general.narrow.base;
+  constexpr double kFastRange = 32000;
+  if (most == DigitEpilogue::Codes::kGeneral || !in_float ||
+      std::fabs(base) + to_codes >= kFastRange)
+    return e;
+  e.codes = DigitEpilogue::Codes::kFloat;
+  e.base = static_cast<float>(base + kRounding);
+  // As bits the sum stands for kRounding + S, whose share the base takes back: if it can, exactly.
+  const double bits_base = base + kRounding - kRounding * static_cast<double>(e.scale);
+  const double largest = weights.magnitude * max_code + std::abs(static_cast<double>(e.start));
+  if (most == DigitEpilogue::Codes::kBits && largest < kTwo22 &&
+      static_cast<double>(static_cast<float>(bits_base)) == bits_base) {
+    e.codes = DigitEpilogue::Codes::kBits;
+    e.base = static_cast<float>(bits_base);
+    e.start += kRoundingBits;
+  }
+  return e;
+}
+
+}  // namespace convolve

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/weights/separable_digits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/core/base/round.h"
+#include "kernels/core/weights/arithmetic.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kTwo16 = 65536;
+constexpr double kTwo31 = 2147483648.0;
+constexpr double kMaxCode = 255;
+constexpr double kMiddle = kMaxCode / 2;
+
+/// Of two balanced digits on their positive side, the smaller one.
+constexpr double kLargestValue = 127 * 256 + 127;
+
+/// All filtered samples are plain bytes.
+bool bytes_only(const FrameFormat& format) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    if (plane.sample_bytes != 1) return false;
+    for (int c = 0; c < plane.component_count; ++c)
+      if (plane.components[c].filtered &&
+          (plane.components[c].depth != 8 || plane.components[c].shift != 0))
+        return false;
+  }
+  return true;
+}
+
+struct Totals {
+  double positive = 0;
+  double negative = 0;  ///< Of magnitudes.
+  double largest = 0;
+
+  double sum() const { return positive - negative; }
+  double magnitude() const { return positive + negative; }
+};
+
+template <class Number>
+Totals totals_of(const std::vector<Number>& values) {
+  Totals totals;
+  for (const Number value : values) {
+    const auto v = static_cast<double>(value);
+    (v < 0 ? totals.negative : totals.positive) += std::fabs(v);
+    totals.largest = std::max(totals.largest, std::fabs(v));
+  }
+  return totals;
+}
+
+/// Weights as whole numbers of a unit, and what they miss.
+struct Quantised {
+  std::vector<std::int32_t> values;
+  double unit = 1;
+  double error = 0;       ///< Sum of |weight - value * unit|,
+  double bias = 0;        ///< and without the bars.
+  double low_digits = 0;  ///< Sum of the magnitudes of the values' low digits,
+  double low_bias = 0;    ///< and without the bars.
+};
+
+Quantised quantise(const std::vector<double>& weights, double unit) {
+  Quantised made;
+  made.unit = unit;
+  made.values.reserve(weights.size());
+  for (const double weight : weights) {
+    const double value = std::nearbyint(weight / unit);
+    const double missed = weight - value * unit;
+    made.values.push_back(static_cast<std::int32_t>(value));
+    made.error += std::fabs(missed);
+    made.bias += missed;
+    const int low = balanced_digit(made.values.back(), 0);
+    made.low_digits += std::abs(low);
+    made.low_bias += low;
+  }
+  return made;
+}
+
+/// The best of some units near the smallest that two digits allow, and sums of magnitudes of at
+/// most `most`: a little less range may hit the weights much better. `cost` says what is best.
+template <class Cost>
+std::optional<Quantised> quantise_best(const std::vector<double>& weights, double most,
+                                       const Cost& cost) {
+  const Totals totals = totals_of(weights);
+  // Rounded values may sum to half a unit a weight more.
+  most -= 0.5 * static_cast<double>(weights.size());
+  if (!(totals.largest > 0) || !std::isfinite(totals.magnitude()) || most <= 0) return std::nullopt;
+  const double finest = std::max(totals.largest / kLargestValue, totals.magnitude() / most);
+  constexpr int kCandidates = 32;
+  std::optional<Quantised> best;
+  for (int i = 0; i < kCandidates; ++i) {
+    Quantised made = quantise(weights, finest * (1 + i / 64.0));
+    if (!best || cost(made) < cost(*best)) best = std::move(made);
+  }
+  return best;
+}
+
+std::optional<SeparableDigits> exact_digits(const Mask& mask) {
+  const Totals row = totals_of(mask.row_integers), column = totals_of(mask.column_integers);
+  for (const std::int64_t weight : mask.column_integers)
+    if (weight < -128 || weight > 127) return std::nullopt;
+  const double span = row.magnitude() * kMaxCode;
+  if (span >= kTwo16) return std::nullopt;
+  SeparableDigits made;
+  made.column_digits = 1;
+  made.row.assign(mask.row_integers.begin(), mask.row_integers.end());
+  for (const std::int64_t weight : mask.column_integers)
+    made.column.push_back(static_cast<std::int32_t>(256 * weight));
+  made.multiplier = static_cast<std::uint32_t>(kTwo16);
+  const double offset = row.negative * kMaxCode;
+  made.row_start = static_cast<std::uint32_t>(offset) << 16;
+  made.constant = -offset * column.sum();
+  made.magnitude = column.magnitude() * span;
+  return made;
+}
+
+std::optional<SeparableDigits> real_digits(const Mask& mask) {
+  constexpr double kTwo32 = 2 * kTwo31;
+  const std::optional<Quantised> row = quantise_best(mask.row, (kTwo32 - 2 * kTwo16) / kMaxCode,
+                                                     [](const Quantised& q) { return q.error; });
+  if (!row) return std::nullopt;
+  const Totals sums = totals_of(row->values);
+  const double span = sums.magnitude() * kMaxCode;  // Of a row's sum.
+  const double multiplier = std::floor(std::min(kTwo16, (kTwo32 - 2 * kTwo16) / span));
+  const double v_unit = row->unit * kTwo16 / multiplier;
+  const double v_half = 0.5 * span * multiplier / kTwo16;
+  const double row_error = kMiddle * row->error + 0.5 * v_unit;
+  const double row_constant = -row->unit * sums.negative * kMaxCode + kMiddle * row->bias;
+
+  // In units of v.
+  const auto column_error = [v_half](const Quantised& q) {
+    return v_half * q.error + kMiddle * q.unit * q.low_digits;
+  };
+  // T counts from 0, or from the middle of its range where fine weights need twice the range.
+  const Totals downwards = totals_of(mask.column);
+  constexpr double kMost = 0.99 * kTwo31 / 256;
+  const bool from_middle = downwards.magnitude() / downwards.largest > kMost / kLargestValue;
+  const std::optional<Quantised> column =
+      quantise_best(mask.column, from_middle ? 2 * kMost : kMost, column_error);
+  if (!column) return std::nullopt;
+  SeparableDigits made;
+  made.column_digits = column->low_digits == 0 ? 1 : 2;
+  made.row = row->values;
+  made.column = column->values;
+  made.multiplier = static_cast<std::uint32_t>(multiplier);
+  made.row_start = static_cast<std::uint32_t>(sums.negative * kMaxCode * multiplier) + 32768u;
+  made.unit = 256 * v_unit * column->unit;
+  made.constant = v_unit * column->unit * kMiddle * column->low_bias +
+                  v_unit * v_half * column->bias + row_constant * totals_of(mask.column).sum();
+  made.magnitude =
+      totals_of(column->values).magnitude() * (from_middle ? 128 : 256) + column->low_digits;
+  if (from_middle) {
+    // Codes from 0 to 255 make values from 255 times the negative weights to 255 times the others.
+    made.magnitude += 1 / made.unit;
+    made.middle = kMiddle * mask.sum;
+  }
+  made.error = totals_of(mask.column).magnitude() * row_error + v_unit * column_error(*column);
+  return made;
+}
+
+/// The sum of the weights in the units of T, of a rational mask that of its integers.
+double weight_sum(const Mask& mask, bool rational) {
+  if (!rational) return mask.sum;
+  return totals_of(mask.row_integers).sum() * totals_of(mask.column_integers).sum();
+}
+
+}  // namespace
+
+std::optional<SeparableDigits> make_separable_digits(const FrameFormat& format, const Mask& mask,
+                                                     bool rational) {
+  if (!mask.rank1 || mask.row.empty() || !bytes_only(format)) return std::nullopt;
+  return rational ? exact_digits(mask) : real_digits(mask);
+}
+
+bool separable_digits_serve(const FrameFormat& format, const Mask& mask,
+                            const SeparableDigits& digits, double scale, bool rational) {
+  if (rational != is_rational(format, mask, scale)) return false;
+  return all_filtered(format, [&](const Component& component) {
+    if (digits.magnitude >= kTwo31 || (digits.middle && std::fabs(scale) < 0.5)) return false;
+    if (rational) return true;
+    // The start is a whole number of units; the sum becomes a float, and is scaled and added to in
+    // one more rounding, on values of at most three full codes where the result is not clamped.
+    constexpr double kFloatUlp = 1.0 / 16777216.0;
+    const double error =
+        std::fabs(scale) * (digits.error + 0.5 * digits.unit + mask.factor_error * kMaxCode) +
+        4 * kFloatUlp * 3 * kMaxCode;
+    return error <= std::min(zone(mask, scale, component.depth), 0.25);
+  });
+}
+
+DigitEpilogue make_separable_epilogue(const Component& component, const Mask& mask,
+                                      const SeparableDigits& digits, double scale, double bias,
+                                      bool rational) {
+  DigitEpilogue e;
+  // A whole code, so that it can be part of the base: within one of a value, as scales go.
+  const double middle =
+      digits.middle ? std::nearbyint(scale * (*digits.middle - component.black * mask.sum)) : 0;
+  // Modulo 2^32, as the sums are: only where they end is proven to fit.
+  const double start = (digits.constant - component.black * weight_sum(mask, rational) -
+                        (digits.middle ? middle / scale : 0)) /
+                       digits.unit;
+  e.start = static_cast<std::int32_t>(static_cast<std::uint32_t>(std::llrint(start)));
+  bool in_float = true;
+  if (rational) {
+    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
+    in_float = e.general.in_float && !e.general.narrow.divide;
+  } else {
+    const double base = component.black + bias_code(component, bias) + middle;
+    e.general.max_code = component.max_code();
+    e.general.in_float = true;
+    e.general.wide.scale = scale * digits.unit;
+    e.general.wide.base = base;
+    e.general.narrow.scale = static_cast<float>(e.general.wide.scale);
+    e.general.narrow.base = static_cast<float>(base);
+  }
+  const double to_codes = std::fabs(e.general.wide.scale) * digits.magnitude;
+  constexpr double kFastRange = 32000, kRounding = 12582912.0;  // 1.5 x 2^23
+  const double base = e.general.narrow.base;
+  if (!in_float || std::fabs(base) + to_codes >= kFastRange) return e;
+  e.codes = DigitEpilogue::Codes::kFloat;
+  e.scale = e.general.narrow.scale;
+  e.base = static_cast<float>(base + kRounding);
+  return e;
+}
+
+SeparableWindow separable_window(const Mask& mask) {
+  SeparableWindow window;
+  window.left = round_up(mask.anchor_x, 8);
+  window.row_chunks = divide_up(31 + window.left - mask.anchor_x + mask.width, 32);
+  window.column_chunks = divide_up(31 + mask.height, 32);
+  return window;
+}
+
+}  // namespace convolve

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/weights/split_digits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include "kernels/core/weights/arithmetic.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kTwo22 = 4194304.0;
+constexpr double kTwo31 = 2147483648.0;
+constexpr double kLargestByte = 255;
+constexpr int kMostSecondStart = 1024;
+
+/// What digit `index` of all weights comes to.
+struct DigitTotals {
+  double sum = 0;
+  double magnitude = 0;
+};
+DigitTotals totals_of(const DigitWeights& weights, int index) {
+  DigitTotals totals;
+  for (const std::int32_t value : weights.values) {
+    totals.sum += balanced_digit(value, index);
+    totals.magnitude += std::abs(balanced_digit(value, index));
+  }
+  return totals;
+}
+
+/// Of the sum of the highest power, in codes.
+double highest_scale(const DigitWeights& weights, double scale) {
+  return std::ldexp(scale * weights.unit, 8 * weights.digits);
+}
+
+/// Bound on all sums: of a power's two digits, or of one.
+double largest_sum(const DigitWeights& weights) {
+  double largest = 0;
+  for (int digit = 0; digit + 1 < weights.digits; ++digit)
+    largest = std::max(
+        largest, totals_of(weights, digit).magnitude + totals_of(weights, digit + 1).magnitude);
+  return kLargestByte * largest;
+}
+
+/// What the lowest digit comes to if its products with low bytes are left out, else nothing.
+DigitTotals left_out(const DigitWeights& weights) {
+  return weights.digits < kSplitSums ? DigitTotals{} : totals_of(weights, 0);
+}
+
+/// Bound on |computed - exact| before rounding, of values that do not lie a code or more beyond all
+/// codes. Those that do are clamped: they miss by more the farther away they lie, but by some
+/// millionths of that.
+double value_error(const Component& component, const Mask& mask, const DigitWeights& weights,
+                   double scale) {
+  // A float is rounded by at most this part of it.
+  constexpr double kRounding = 1.0 / 16777216.0;
+  const int max_code = component.max_code();
+  // Weights' errors count from mid-scale, and so does the power that is left out.
+  const double missed = 0.5 * max_code * weights.error +
+                        0.5 * kLargestByte * weights.unit * left_out(weights).magnitude;
+  // The base: black level, the largest bias, what of the sum black level comes to, and what makes
+  // of those errors ones from mid-scale.
+  const double gain = std::fabs(scale) * (mask.magnitude + weights.error);
+  const double value = max_code + 1;
+  const double base =
+      component.black + max_code + gain * component.black + std::fabs(scale) * missed;
+  // What the value still lacks while sums are added up: all but the highest.
+  double lacks = 0, counts = std::fabs(highest_scale(weights, scale));
+  for (int power = weights.digits - 1; power > weights.digits - kSplitSums && power >= 0; --power) {
+    counts /= 256;
+    lacks += counts * kLargestByte *
+             (totals_of(weights, power).magnitude +
+              (power > 0 ? totals_of(weights, power - 1).magnitude : 0));
+  }
+  // Rounded are the base; the scale, by which the value differs from the base; what each
+  // multiply-add comes to; and the highest sum. Octets take sums for floats as they are, of which
+  // that is exact, but the first multiply-add comes to what the other sums begin with, too, and
+  // second_start leaves something of the folded base's rounding.
+  const bool floats = weights.digits == kMostDigits && split_sums_are_floats(weights);
+  const double second = floats ? std::fabs(highest_scale(weights, scale)) / 256 : 0;
+  const double sums = value + base + lacks;
+  return std::fabs(scale) * missed + 0.5 * second +
+         kRounding * (base + sums + kSplitSums * (value + lacks) +
+                      std::max(sums + lacks, 1.01 * second * kSplitStart));
+}
+
+}  // namespace
+
+std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits) {
+  const double unit = mask.max_weight / largest_value(digits);
+  if (!mask.dense() || !std::isnormal(unit) || !std::isfinite(mask.magnitude)) return std::nullopt;
+  DigitWeights made = quantise(mask, unit);
+  made.digits = digits;
+  return made;
+}
+
+bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+                        double scale) {
+  if (is_rational(format, mask, scale) || largest_sum(weights) >= kTwo31) return false;
+  return all_filtered(format, [&](const Component& component) {
+    return value_error(component, mask, weights, scale) <=
+           std::min(zone(mask, scale, component.depth), 0.25);
+  });
+}
+
+bool split_sums_are_floats(const DigitWeights& weights) {
+  return largest_sum(weights) < kTwo22 - kMostSecondStart;
+}
+
+SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
+                                  const DigitWeights& weights, double scale, double bias) {
+  SplitEpilogue e;
+  e.scale = static_cast<float>(highest_scale(weights, scale));
+  const double known = 0.5 * component.max_code() * weights.bias - component.black * mask.sum +
+                       0.5 * kLargestByte * weights.unit * left_out(weights).sum;
+  const double base = component.black + bias_code(component, bias) + scale * known;
+  e.base = static_cast<float>(base);
+  const double second = e.scale / 256;
+  const double folded = base - kSplitStart * (e.scale + second + second / 256);
+  e.folded_base = static_cast<float>(folded);
+  // Half a unit in its last place is some hundred of the second sum's units, unless the base is
+  // much larger than what sums come to; then it is no more than the base's own.
+  e.second_start = static_cast<int>(std::lround(std::clamp(
+      (folded - e.folded_base) / second, -1.0 * kMostSecondStart, 1.0 * kMostSecondStart)));
+  return e;
+}
+
+}  // namespace convolve

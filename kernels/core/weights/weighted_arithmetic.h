@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The arithmetic of weighted components (alpha_weighting.h): which accumulator their sums need, and
+// their epilogue with its proven bounds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/arithmetic.h"
+#include "kernels/core/weights/weighted_epilogue.h"
+
+namespace convolve {
+
+/// What the weighting asks about a mask beyond its own analysis. Made once a plan.
+struct WeightTotals {
+  double sum = 1;                ///< W, with no digits lost where weights cancel.
+  std::int64_t integer_sum = 0;  ///< Of Mask::integers; 0 if the mask is not rational.
+  bool edge = false;             ///< W counts as 0.
+  bool one_sign = true;          ///< No weight has another sign than the others.
+};
+WeightTotals weight_totals(const Mask& mask);
+
+/// How the sums of weighted components are made.
+struct WeightedSums {
+  bool rational = false;  ///< The class of the arithmetic, as of the whole plan.
+  Passes passes = Passes::kDirect;
+  Accumulator accumulator = Accumulator::kFloat64;  ///< kFloat32 or kFloat64.
+
+  friend bool operator==(const WeightedSums& a, const WeightedSums& b) {
+    return a.rational == b.rational && a.passes == b.passes && a.accumulator == b.accumulator;
+  }
+};
+
+/// True if the row and column of `mask` can stand for it: what they lose is far below what a sum
+/// counts as 0 by.
+bool factors_serve(const Mask& mask);
+
+/// The cheaper of kFloat32 and kFloat64 that decides all but a few samples of the weighted
+/// components of `format` (which has alpha).
+Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& mask,
+                                        const WeightTotals& totals, double scale, bool rational,
+                                        Passes passes);
+
+/// True if `sums` is still a choice that choose_weighted_accumulator would make or a wider one.
+bool weighted_sums_serve(const FrameFormat& format, const Mask& mask, const WeightTotals& totals,
+                         double scale, const WeightedSums& sums);
+
+/// True if the row sums that the first of two passes makes for `component` are whole numbers
+/// without error in double.
+bool row_sums_exact(const Component& component, int alpha_max, const Mask& mask,
+                    const WeightedSums& sums);
+/// The same for all weighted components of `format`.
+bool row_sums_exact(const FrameFormat& format, const Mask& mask, const WeightedSums& sums);
+
+/// The epilogue of `component`, weighted by an alpha of codes up to `alpha_max`.
+WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_max, const Mask& mask,
+                                        const WeightTotals& totals, double scale, double bias,
+                                        const WeightedSums& sums);
+
+/// The weights for ExactSums: doubles, all of them, or the row and then the column of a mask that
+/// has no others or whose row sums may be exact.
+std::vector<std::byte> encode_exact_weights(const Mask& mask, const WeightedSums& sums);
+
+/// Where those of `mask` lie in `weights`, in host or device memory.
+ExactWeights exact_weights(const Mask& mask, const WeightedSums& sums, const double* weights);
+
+}  // namespace convolve

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Components weighted by alpha: for each output the sum of alpha below the mask and that of alpha
+// times colour, and their quotient.
+//
+// One pass takes tiles with halo cells through shared memory (PMPP Fig. 7.11 in two dimensions), a
+// cell being a pair: A and A (c - o). The mask comes in chunks of 16 x 16 weights, so that the tile
+// stays small however large the mask is; chunks below which nothing is opaque are left out. Two
+// passes, for masks with factors, keep the row sums in planes of global memory. A thread makes four
+// outputs below each other (or, along rows, beside each other) with a window of cells in registers,
+// so that a cell read serves four multiply-adds. Outputs that the sums do not decide are left to a
+// kernel of their own (alpha_decisions.cuh).
+#include "kernels/cuda/alpha/alpha_weighted.h"
+
+#include "kernels/cuda/alpha/alpha_decisions.cuh"
+#include "kernels/cuda/device/kernel.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kRun = 4;     ///< Adjacent outputs of a thread, on the axis of the sum.
+constexpr int kWidth = 32;  ///< Of a tile: a warp is a row.
+constexpr int kLines = 8;
+constexpr int kHeight = kLines * kRun;
+constexpr int kChunk = 16;
+constexpr int kThreads = kWidth * kLines;
+
+template <class Real>
+struct Pair {
+  Real alpha = 0;
+  Real product = 0;
+};
+
+__device__ inline void add(float& sum, float weight, float value) {
+  sum = fmaf(weight, value, sum);
+}
+__device__ inline void add(double& sum, double weight, double value) {
+  sum = fma(weight, value, sum);
+}
+template <class Real>
+__device__ inline void add(Pair<Real>& sum, Real weight, const Pair<Real>& value) {
+  add(sum.alpha, weight, value.alpha);
+  add(sum.product, weight, value.product);
+}
+
+/// sum[i] += sum over k of weight(k) * read(i + k), i = 0 .. kRun - 1.
+template <class Value, class Weight, class Read>
+__device__ inline void slide(int taps, Weight&& weight, Read&& read, Value (&sum)[kRun]) {
+  Value window[kRun];
+#pragma unroll
+  for (int i = 0; i < kRun - 1; ++i)
+    window[i + 1] = read(i);
+#pragma unroll 2
+  for (int k = 0; k < taps; ++k) {
+#pragma unroll
+    for (int i = 0; i < kRun - 1; ++i)
+      window[i] = window[i + 1];
+    window[kRun - 1] = read(k + kRun - 1);
+    const auto w = weight(k);
+#pragma unroll
+    for (int i = 0; i < kRun; ++i)
+      add(sum[i], w, window[i]);
+  }
+}
+
+/// All taps at once. blockIdx.z is the channel.
+template <class Real, class Stored>
+__global__ void __launch_bounds__(kThreads)
+    one_pass_kernel(const __grid_constant__ WeightedArguments w) {
+  __shared__ Pair<Real> cells[kHeight + kChunk - 1][kWidth + kChunk - 1];
+  __shared__ Real weights[kChunk][kChunk];
+  const GroupArguments& group = w.colour;
+  const MaskArguments& mask = w.mask;
+  const int c = static_cast<int>(blockIdx.z);
+  const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
+  const int x0 = static_cast<int>(blockIdx.x) * kWidth, y0 = static_cast<int>(blockIdx.y) * kHeight;
+  const auto* all_weights = static_cast<const Real*>(mask.global);
+
+  Pair<Real> sum[kRun];
+  for (int i0 = 0; i0 < mask.height; i0 += kChunk)
+    for (int j0 = 0; j0 < mask.width; j0 += kChunk) {
+      const int taps_y = min(kChunk, mask.height - i0), taps_x = min(kChunk, mask.width - j0);
+      const int rows = kHeight + taps_y - 1, columns = kWidth + taps_x - 1;
+      __syncthreads();  // The chunk before this one has been read.
+      bool opaque = false;
+      for (int r = ty; r < rows; r += kLines) {
+        const int y = y0 - mask.anchor_y + i0 + r, x = x0 - mask.anchor_x + j0;
+        const auto alpha_row = cell_row<int, Stored>(w.alpha, w.alpha.channel[0], y);
+        const auto colour_row = cell_row<int, Stored>(group, group.channel[c], y);
+        for (int column = tx; column < columns; column += kWidth) {
+          const int alpha = alpha_row.at(x + column);
+          Pair<Real> cell;
+          if (alpha != 0) {
+            opaque = true;
+            cell.alpha = static_cast<Real>(alpha);
+            cell.product = cell.alpha * static_cast<Real>(colour_row.at(x + column));
+          }
+          cells[r][column] = cell;
+        }
+      }
+      for (int k = ty * kWidth + tx; k < taps_x * taps_y; k += kThreads)
+        weights[k / taps_x][k % taps_x] =
+            all_weights[static_cast<std::int64_t>(i0 + k / taps_x) * mask.width + j0 + k % taps_x];
+      if (!__syncthreads_or(opaque)) continue;
+      for (int j = 0; j < taps_x; ++j)
+        slide(
+            taps_y, [&](int k) { return weights[k][j]; },
+            [&](int k) { return cells[ty * kRun + k][tx + j]; }, sum);
+    }
+
+  const int x = x0 + tx;
+  if (x >= group.width) return;
+#pragma unroll
+  for (int i = 0; i < kRun; ++i)
+    if (const int y = y0 + ty * kRun + i; y < group.height)
+      store_quotient<Stored>(w, c, x, y, static_cast<double>(sum[i].alpha),
+                             static_cast<double>(sum[i].product));
+}
+
+/// First pass. blockIdx.z is the plane.
+template <class Real, class Stored>
+__global__ void __launch_bounds__(kThreads)
+    row_kernel(const __grid_constant__ WeightedArguments w) {
+  const GroupArguments& group = w.colour;
+  const int plane = static_cast<int>(blockIdx.z);
+  const int y = static_cast<int>(blockIdx.y);
+  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kRun;
+  if (x >= group.width) return;
+  const auto* weights = static_cast<const Real*>(w.mask.global);
+  const int start = x - w.mask.anchor_x;
+  const auto alpha_row = cell_row<int, Stored>(w.alpha, w.alpha.channel[0], y);
+  Real sum[kRun] = {};
+  const auto weight = [weights](int k) { return weights[k]; };
+  if (plane == 0) {
+    slide(
+        w.mask.width, weight, [&](int k) { return static_cast<Real>(alpha_row.at(start + k)); },
+        sum);
+  } else {
+    const auto colour_row = cell_row<int, Stored>(group, group.channel[plane - 1], y);
+    slide(
+        w.mask.width, weight,
+        [&](int k) {
+          return static_cast<Real>(alpha_row.at(start + k)) *
+                 static_cast<Real>(colour_row.at(start + k));
+        },
+        sum);
+  }
+  Real* to = intermediate_row<Real>(w, plane, y);
+#pragma unroll
+  for (int i = 0; i < kRun; ++i)
+    if (x + i < group.width) to[x + i] = sum[i];
+}
+
+/// Second pass. blockIdx.z is the channel. A ghost row has the row sums of the row it repeats.
+template <class Real, class Stored>
+__global__ void __launch_bounds__(kThreads)
+    column_kernel(const __grid_constant__ WeightedArguments w) {
+  const GroupArguments& group = w.colour;
+  const int c = static_cast<int>(blockIdx.z);
+  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int y = static_cast<int>(blockIdx.y) * kRun;
+  if (x >= group.width) return;
+  const auto* weights = static_cast<const Real*>(w.mask.global) + w.mask.width;
+  const int start = y - w.mask.anchor_y;
+  Pair<Real> sum[kRun];
+  slide(
+      w.mask.height, [weights](int k) { return weights[k]; },
+      [&](int k) {
+        const int from = border_index(group.border, start + k, group.height);
+        Pair<Real> cell;
+        if (from != kNoSignal) {
+          cell.alpha = intermediate_row<Real>(w, 0, from)[x];
+          cell.product = intermediate_row<Real>(w, c + 1, from)[x];
+        }
+        return cell;
+      },
+      sum);
+#pragma unroll
+  for (int i = 0; i < kRun; ++i)
+    if (y + i < group.height)
+      store_quotient<Stored>(w, c, x, y + i, static_cast<double>(sum[i].alpha),
+                             static_cast<double>(sum[i].product));
+}
+
+using WeightedKernel = void (*)(WeightedArguments);
+
+struct Kernels {
+  WeightedKernel one_pass;
+  WeightedKernel row;
+  WeightedKernel column;
+  WeightedKernel decide;
+};
+
+template <class Real, class Stored>
+constexpr Kernels kKernelsOf = {one_pass_kernel<Real, Stored>, row_kernel<Real, Stored>,
+                                column_kernel<Real, Stored>, decide_kernel<Stored>};
+
+Kernels select(const WeightedArguments& arguments) {
+  const bool bytes = arguments.colour.sample_bytes == 1;
+  if (arguments.accumulator == Accumulator::kFloat32)
+    return bytes ? kKernelsOf<float, std::uint8_t> : kKernelsOf<float, std::uint16_t>;
+  return bytes ? kKernelsOf<double, std::uint8_t> : kKernelsOf<double, std::uint16_t>;
+}
+
+cudaError_t launch(WeightedKernel kernel, dim3 grid, int planes, dim3 block,
+                   WeightedArguments arguments, cudaStream_t stream) {
+  grid.z = static_cast<unsigned>(planes);
+  void* parameters[] = {&arguments};
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, parameters, 0,
+                          stream);
+}
+
+}  // namespace
+
+cudaError_t load_alpha_weighted(const WeightedArguments& arguments) {
+  const Kernels kernels = select(arguments);
+  cudaError_t error = load_kernel(kernels.decide, 0);
+  if (error != cudaSuccess) return error;
+  if (!arguments.two_passes) return load_kernel(kernels.one_pass, 0);
+  error = load_kernel(kernels.row, 0);
+  return error == cudaSuccess ? load_kernel(kernels.column, 0) : error;
+}
+
+cudaError_t launch_alpha_weighted(const WeightedArguments& arguments, cudaStream_t stream) {
+  const GroupArguments& group = arguments.colour;
+  const Kernels kernels = select(arguments);
+  const bool decides = may_be_undecided(arguments);
+  cudaError_t error = cudaSuccess;
+  if (decides)
+    error =
+        cudaMemsetAsync(arguments.undecided.count, 0, sizeof(*arguments.undecided.count), stream);
+  if (error != cudaSuccess) return error;
+  if (!arguments.two_passes) {
+    error = launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
+                   dim3(kWidth, kLines), arguments, stream);
+  } else {
+    error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1), group.channels + 1,
+                   dim3(kThreads), arguments, stream);
+    if (error == cudaSuccess)
+      error = launch(kernels.column, grid_of_tiles(group, kThreads, kRun), group.channels,
+                     dim3(kThreads), arguments, stream);
+  }
+  if (error != cudaSuccess || !decides) return error;
+  return launch(kernels.decide, dim3(kDecidingBlocks), 1, dim3(kDecidingThreads), arguments,
+                stream);
+}
+
+}  // namespace convolve

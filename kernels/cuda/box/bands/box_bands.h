@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The form of kernel `box` in bands as wide as the picture (box_bands.cu), for box.cu to choose.
+#pragma once
+
+#include "kernels/cuda/device/variant.h"
+
+namespace convolve {
+
+cudaError_t load_box_bands(const LaunchArguments& arguments);
+cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stream);
+
+}  // namespace convolve

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `coarsened`: several outputs per thread, in registers (ECE408 lecture 9, last slides).
+//
+// One output per thread reads one cell from shared memory for each multiply-add, and shared memory
+// feeds only 32 of an SM's 128 multipliers. Here a thread owns a register tile of kColumns x kRows
+// outputs. A cell, read once, serves all outputs of its row that see it, and both rows, which do
+// under different mask rows; a weight, which all threads share, comes into a uniform register. So a
+// row of nine weights costs six wide shared loads and five uniform ones for 288 multiply-adds, and
+// the multipliers become the limit.
+//
+// The arithmetics have files of their own, as instantiations take long to compile: coarsened.cu,
+// coarsened_int.cu and coarsened_wide.cu. A plan's accumulator decides, so each has a bank for its
+// masks.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/coarsened/coarsened_add.cuh"
+#include "kernels/cuda/coarsened/coarsened_store.cuh"
+#include "kernels/cuda/coarsened/coarsened_variants.h"
+#include "kernels/cuda/device/bank.cuh"
+#include "kernels/cuda/device/overlap.cuh"
+
+namespace convolve {
+namespace {
+
+/// Shared memory that a block takes unless the mask is so wide that kFewestRows rows need more.
+constexpr std::size_t kSharedBudget = 48 * 1024;
+constexpr int kFewestRows = 8;
+
+/// Quads that a thread asks for at once: all those of its columns, for masks up to 17 rows.
+constexpr int kBatch = 12;
+
+/// Blocks that an SM should hold: some load or store while others multiply. Eight leave a thread 64
+/// registers, which a second tile loaded beside the sums exceeds.
+constexpr int kMostBlocks = 8;
+template <class A, class Way>
+constexpr int resident_blocks() {
+  if (sizeof(typename A::Sum) > 4) return sizeof(typename A::Sum) > 8 ? 1 : 4;
+  return Way::kSegments ? kMostBlocks - 1 : kMostBlocks;
+}
+
+/// Quads of a row of the tile: the outputs and the halo. No wide read runs past whole quads.
+__host__ __device__ constexpr int tile_quads(int mask_width) {
+  return padded(kTileWidth + mask_width - 1) / 4;
+}
+
+/// Rows of the tile's memory for `mask_rows` rows of the mask: whole fours, as TileLoader asks.
+__host__ __device__ constexpr int tile_memory_rows(int mask_rows) {
+  return padded(kTileHeight + mask_rows - 1);
+}
+
+/// Copies `rows` rows of the mask to shared memory, each padded with zeros to `pitch` weights.
+template <class Weight>
+__device__ void stage_weights(const LaunchArguments& arguments, int first, int rows, int pitch,
+                              Weight* weights) {
+  const unsigned width = static_cast<unsigned>(arguments.mask.width);
+  const bool constant = arguments.storage == MaskStorage::kConstantMemory;
+  const Weight* from = (constant ? ConstantStorage::weights<Weight>(arguments.mask)
+                                 : GlobalStorage::weights<Weight>(arguments.mask)) +
+                       static_cast<unsigned>(first) * width;
+  const unsigned count = static_cast<unsigned>(rows * pitch);
+#pragma unroll 1
+  for (unsigned i = threadIdx.y * 32 + threadIdx.x; i < count; i += kThreads) {
+    const unsigned row = i / static_cast<unsigned>(pitch);
+    const unsigned column = i - row * static_cast<unsigned>(pitch);
+    weights[i] = column < width ? from[row * width + column] : Weight{};
+  }
+}
+
+template <class Stored>
+__device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
+                          int y0) {
+  for (int y = y0 + threadIdx.y; y < min(y0 + kTileHeight, group.height); y += kThreads / 32)
+    for (int x = x0 + threadIdx.x; x < min(x0 + kTileWidth, group.width); x += 32)
+      copy_sample<Stored>(group, channel, x, y);
+}
+
+/// Mask rows of each of `segments` segments but the last: an even number, so that weights of all
+/// segments start on 8 bytes.
+__host__ __device__ constexpr int rows_each(int segments, int mask_height) {
+  return segments == 1 ? mask_height : ((mask_height + segments - 1) / segments + 1) / 2 * 2;
+}
+
+/// Brings the cells of `box` into shared memory, with kAtOnce bytes' quads of a thread on their way
+/// at once. A barrier must follow.
+template <int kAtOnce, class Cell>
+__device__ __forceinline__ void load_tile(const GroupArguments& group,
+                                          const ChannelArguments& channel, const TileBox& box,
+                                          const std::uint8_t** source_rows, Cell* tile) {
+  const auto load = [&](auto stored) {
+    constexpr int kQuads = sizeof(stored) == 1 ? kAtOnce : (2 * kAtOnce + 2) / 3;
+    TileLoader<kThreads / 32, kTileHeight, kQuads, Cell, decltype(stored)>(group, channel, box,
+                                                                           source_rows)
+        .load(tile);
+  };
+  if (group.sample_bytes == 1)
+    load(std::uint8_t{});
+  else
+    load(std::uint16_t{});
+}
+
+/// Filters one tile of one channel. Tall masks, whose input tile would not fit, go in `segments`.
+/// Sample type and mask storage matter only at the tile's rim, so they are run-time choices: that
+/// keeps the module small.
+template <class Way, class A>
+__global__ void __launch_bounds__(kThreads, resident_blocks<A, Way>())
+    coarsened_kernel(const __grid_constant__ LaunchArguments arguments, int segments,
+                     int early_rows) {
+  using Cell = typename A::Cell;
+  using Weight = typename A::Weight;
+  const GroupArguments& group = arguments.group;
+  const MaskArguments& mask = arguments.mask;
+  const ChannelArguments& channel = group.channel[blockIdx.z];
+  admit_next_launch();
+  const int columns = Way::columns(mask.width);
+  const bool bytes = group.sample_bytes == 1;
+  const int lane = threadIdx.x, line = threadIdx.y;  // as warps: 32 x 4
+  const int thread_x = lane % kThreadsX;             // as a tile: 8 x 16
+  const int thread_y = line * 4 + lane / kThreadsX;
+  const int tile_x = blockIdx.x * kTileWidth, tile_y = blockIdx.y * kTileHeight;
+  const int quads = tile_quads(columns), part = part_pitch(4 * quads);
+  // The cells that mask rows `first` to `end` need where stored outputs see them.
+  const auto box_of = [&](int first, int end) {
+    return TileBox{tile_x - mask.anchor_x, tile_y - mask.anchor_y + first,
+                   min(kTileWidth, group.width - tile_x) + columns - 1,
+                   min(kTileHeight, group.height - tile_y) + end - first - 1, quads};
+  };
+  const int most_rows = Way::kSegments ? rows_each(segments, mask.height) : mask.height;
+  if (blockIdx.z == 0 && static_cast<int>(blockIdx.y) < early_rows)
+    prefetch_tile<kThreads>(group, box_of(0, most_rows));
+  await_previous_launch();
+
+  if (!channel.filtered) {
+    if (bytes)
+      copy_tile<std::uint8_t>(group, channel, tile_x, tile_y);
+    else
+      copy_tile<std::uint16_t>(group, channel, tile_x, tile_y);
+    return;
+  }
+
+  const int tile_rows = tile_memory_rows(most_rows);
+  Cell* tile = shared_cells<Cell>();
+  const std::uint8_t** source_rows = reinterpret_cast<const std::uint8_t**>(
+      tile + static_cast<std::size_t>(tile_rows) * kParts * part);
+  Weight* staged = reinterpret_cast<Weight*>(source_rows + tile_rows);
+  typename A::Sum sum[kRows][kColumns] = {};
+  // Nearly all masks are one segment. Its load is written out before the loop: there no sums occupy
+  // registers yet, so more words can be on their way at once.
+  int first = 0, end = most_rows;
+  load_tile<kBatch>(group, channel, box_of(first, end), source_rows, tile);
+#pragma unroll 1
+  for (int next = 1;; ++next) {
+    if constexpr (Way::kStaged) stage_weights(arguments, first, end - first, columns, staged);
+    __syncthreads();
+    const Weight* weights = staged;
+    if constexpr (!Way::kStaged)
+      weights = ConstantStorage::weights<Weight>(mask) + first * mask.width;
+    const Cell* row = tile + thread_y * kRows * kParts * part + thread_x * kFour;
+    Way::template add<A>(sum, Cells<Cell>::of(row, part), weights, columns, end - first);
+    if (!Way::kSegments || next >= segments) break;
+    first = next * most_rows;
+    end = min(first + most_rows, mask.height);
+    __syncthreads();  // Slower warps still read what comes now to be overwritten.
+    load_tile<1>(group, channel, box_of(first, end), source_rows, tile);
+  }
+
+  const int y = tile_y + thread_y * kRows;
+  if constexpr (std::is_same_v<typename A::Sum, float>) {
+    if (stores_words(group, channel, tile_x)) {
+      store_words(group, channel, tile_x + thread_x * kColumns, y, sum);
+      return;
+    }
+  }
+  __syncthreads();
+  // The tile has been read.
+  const Slots<A> slots(tile, thread_x, thread_y);
+  slots.put(sum, channel.epilogue);
+  __syncwarp();
+  const int x = tile_x + thread_x * kFour;
+  if (bytes)
+    store_tile<A, std::uint8_t>(group, channel, x, y, slots);
+  else
+    store_tile<A, std::uint16_t>(group, channel, x, y, slots);
+}
+
+/// A kernel, and what its way through the mask takes.
+struct CoarsenedKernel {
+  void (*function)(LaunchArguments, int, int);
+  int columns;               ///< Of the mask, as added up.
+  std::size_t weight_bytes;  ///< Of each of them in shared memory.
+  std::size_t slot_bytes;    ///< Of shared memory that results take.
+};
+
+template <class Way, class A>
+CoarsenedKernel kernel_of(int mask_width) {
+  return {coarsened_kernel<Way, A>, Way::columns(mask_width),
+          Way::kStaged ? sizeof(typename A::Weight) : 0, Slots<A>::kBytes};
+}
+
+/// For 4-byte arithmetics one kernel for each width up to 16 and for each way that a wider one
+/// ends, so that no multiply-add is wasted: chunks of 8 and then 1 to 8 weights.
+template <class A>
+CoarsenedKernel select_by_width(int mask_width) {
+  using Kernel = CoarsenedKernel (*)(int);
+  static constexpr Kernel kNarrow[] = {
+      kernel_of<Narrow<1>, A>,  kernel_of<Narrow<2>, A>,  kernel_of<Narrow<3>, A>,
+      kernel_of<Narrow<4>, A>,  kernel_of<Narrow<5>, A>,  kernel_of<Narrow<6>, A>,
+      kernel_of<Narrow<7>, A>,  kernel_of<Narrow<8>, A>,  kernel_of<Narrow<9>, A>,
+      kernel_of<Narrow<10>, A>, kernel_of<Narrow<11>, A>, kernel_of<Narrow<12>, A>,
+      kernel_of<Narrow<13>, A>, kernel_of<Narrow<14>, A>, kernel_of<Narrow<15>, A>,
+      kernel_of<Narrow<16>, A>};
+  static constexpr Kernel kWide[] = {
+      kernel_of<Wide<1>, A>, kernel_of<Wide<2>, A>, kernel_of<Wide<3>, A>, kernel_of<Wide<4>, A>,
+      kernel_of<Wide<5>, A>, kernel_of<Wide<6>, A>, kernel_of<Wide<7>, A>, kernel_of<Wide<8>, A>};
+  return (mask_width <= 16 ? kNarrow[mask_width - 1] : kWide[(mask_width - 1) % 8])(mask_width);
+}
+
+/// How many input tiles the mask's rows take one after another, and the shared memory of one.
+struct Segments {
+  int count;
+  std::size_t bytes;
+};
+
+Segments segments_of(const LaunchArguments& arguments, const CoarsenedKernel& kernel) {
+  const std::size_t cell_row =
+      static_cast<std::size_t>(part_pitch(4 * tile_quads(kernel.columns))) * kParts * 4;
+  const std::size_t weight_row = static_cast<std::size_t>(kernel.columns) * kernel.weight_bytes;
+  const int height = arguments.mask.height;
+  for (int count = 1;; ++count) {
+    const int mask_rows = rows_each(count, height);
+    const std::size_t bytes =
+        static_cast<std::size_t>(tile_memory_rows(mask_rows)) * (cell_row + sizeof(std::uint8_t*)) +
+        static_cast<std::size_t>(mask_rows) * weight_row;
+    if (mask_rows <= kFewestRows || bytes <= kSharedBudget)
+      return {count, std::max(bytes, kernel.slot_bytes)};
+  }
+}
+
+/// The kernel for 4-byte arithmetic A.
+template <class A>
+CoarsenedKernel select_kernel(const LaunchArguments& arguments) {
+  const int width = arguments.mask.width;
+  const CoarsenedKernel special = select_by_width<A>(width);
+  const bool serves = arguments.storage == MaskStorage::kConstantMemory &&
+                      (width > 16 || segments_of(arguments, special).count == 1);
+  return serves ? special : kernel_of<AnyMask<4, true>, A>(width);
+}
+
+/// Rows of blocks that are on the device when the launch begins, and then wait for the one before.
+int early_rows(const dim3& grid) {
+  int device = 0, processors = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+    return 0;
+  return kMostBlocks * processors / static_cast<int>(grid.x);
+}
+
+/// The functions of a variant whose kernels kSelect picks.
+template <CoarsenedKernel (*kSelect)(const LaunchArguments&)>
+struct CoarsenedVariant {
+  static cudaError_t load(const LaunchArguments& arguments) {
+    const CoarsenedKernel kernel = kSelect(arguments);
+    return load_kernel(kernel.function, segments_of(arguments, kernel).bytes);
+  }
+
+  static cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
+    const CoarsenedKernel kernel = kSelect(arguments);
+    const Segments segments = segments_of(arguments, kernel);
+    dim3 grid = grid_of_tiles(arguments.group, kTileWidth, kTileHeight);
+    grid.z = static_cast<unsigned>(arguments.group.channels);
+    return launch_overlapping(kernel.function, grid, dim3(32, kThreads / 32), segments.bytes,
+                              stream, arguments, segments.count, early_rows(grid));
+  }
+
+  static constexpr Variant table() {
+    return {KernelKind::kCoarsened, true, upload_mask, load, launch};
+  }
+};
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `coarsened` in double and in sums of several digits.
+#include "kernels/cuda/coarsened/coarsened.cuh"
+
+namespace convolve {
+namespace {
+
+CoarsenedKernel select_wide(const LaunchArguments& arguments) {
+  const int width = arguments.mask.width;
+  if (arguments.accumulator == Accumulator::kFloat64)
+    return kernel_of<AnyMask<4, false>, Arithmetic<Accumulator::kFloat64>>(width);
+  return kernel_of<AnyMask<1, false>, Arithmetic<Accumulator::kWide>>(width);
+}
+
+}  // namespace
+
+const Variant kCoarsenedWideVariant = CoarsenedVariant<select_wide>::table();
+
+}  // namespace convolve

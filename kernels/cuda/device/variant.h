@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What a CUDA kernel variant is to the host side: a table of functions and the arguments they take.
+// One .cu file per variant defines one of these.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/base/sample.h"
+#include "kernels/core/plan/plan.h"
+#include "kernels/core/shape/box_tile.h"
+#include "kernels/core/weights/box.h"
+#include "kernels/core/weights/digits.h"
+
+namespace convolve {
+
+/// One component of the group that a launch filters.
+struct ChannelArguments {
+  int offset = 0;  ///< Bytes from the start of a row to its first sample.
+  bool filtered = true;
+  SampleLayout layout;
+  int black = 0;
+  Epilogue epilogue;
+  BoxDivision division;  ///< box.
+  DigitEpilogue digits;  ///< separable on tensor cores.
+};
+
+/// One component group: `width` x `height` pixels of `channels` samples, `step` bytes apart.
+/// Everything that is constant over the grid travels by value.
+struct GroupArguments {
+  const std::uint8_t* src = nullptr;
+  std::uint8_t* dst = nullptr;
+  std::int64_t src_pitch = 0;
+  std::int64_t dst_pitch = 0;
+  int width = 0;
+  int height = 0;
+  int step = 1;
+  int channels = 1;
+  int sample_bytes = 1;
+  Border border = Border::kReplicate;
+  ChannelArguments channel[kMaxComponents];
+};
+
+/// The mask as a kernel reads it: weights of the plan's accumulator, row-major; for separable the
+/// row's weights, then the column's. shift has none: its mask is the one tap, whose weight is in
+/// the epilogue, and whose anchor may lie outside.
+struct MaskArguments {
+  int width = 1;
+  int height = 1;
+  int anchor_x = 0;
+  int anchor_y = 0;
+  int slot = 0;                  ///< Byte offset into the variant's constant bank, or
+  const void* global = nullptr;  ///< device memory, when storage is kGlobalMemory.
+};
+
+/// separable on tensor cores: the mask is separable_fragments.h.
+struct SeparableArguments {
+  int column = 0;  ///< The column's first fragment.
+  int left = 0;    ///< SeparableWindow, then SeparableDigits.
+  int row_chunks = 1;
+  int column_chunks = 1;
+  int column_digits = 2;
+  std::uint32_t multiplier = 1;
+  std::uint32_t row_start = 0;
+  bool fused = false;
+  int processors = 1;    ///< Of the device,
+  int shared_bytes = 0;  ///< and the most that a block may have.
+  int steps = 1;         ///< fused: blocks of 32 rows that a thread block makes;
+  int stages = 1;        ///< two-pass: of rows that it holds.
+};
+
+/// One axis of separable on a coarse grid: SplineAxis, and where its tables begin, in words of four
+/// numbers (coarse_tables.h).
+struct CoarseAxisArguments {
+  int spacing = 1;
+  int first = 0;
+  int taps = 1;
+  int looks = 0;
+  int weights = 0;
+  int draws = 0;
+  float step = 0;
+  float sum = 0;  ///< Of the weights.
+};
+
+struct CoarseArguments {
+  CoarseAxisArguments column, row, cross;
+};
+
+struct LaunchArguments {
+  Accumulator accumulator = Accumulator::kFloat32;
+  MaskStorage storage = MaskStorage::kConstantMemory;
+  int tile_width = 0;
+  int tile_height = 0;
+  int batch_rows = 0;             ///< box: rows that a block makes between two barriers;
+  bool packed = false;            ///< and whether column sums fit 16 bits,
+  BoxForm form = BoxForm::kRuns;  ///< and how it goes about it.
+  bool settled = false;           ///< No launch that may still run writes the source.
+  GroupArguments group;
+  MaskArguments mask;
+  void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
+  std::int64_t intermediate_pitch = 0;  ///< bytes.
+  SeparableArguments separable;
+  CoarseArguments coarse;
+};
+
+/// A kernel variant. All functions work in the current context and return their own call's error.
+struct Variant {
+  KernelKind kind;
+  bool uses_constant_bank;
+
+  /// Copies encoded weights into the variant's constant bank at byte `slot`, on `stream`.
+  cudaError_t (*upload)(const void* weights, std::size_t bytes, int slot, cudaStream_t stream);
+
+  /// Forces the kernel that `arguments` selects to load now (CUDA loads lazily), and raises its
+  /// limit of dynamic shared memory.
+  cudaError_t (*load)(const LaunchArguments& arguments);
+
+  /// Enqueues the filter on `stream`.
+  cudaError_t (*launch)(const LaunchArguments& arguments, cudaStream_t stream);
+};
+
+/// Bytes of device memory between the passes of separable on tensor cores, for one component.
+std::size_t separable_tensor_bytes(int width, int height, int column_chunks);
+
+/// Bytes of device memory between the launches of separable on a coarse grid, for one component.
+std::size_t separable_coarse_bytes(const CoarseArguments& coarse, int width, int height);
+
+/// The variant of `plan`; kAuto has none, nor has kTensor, which filters whole frames.
+const Variant& cuda_variant(const Plan& plan);
+
+extern const Variant kBasicVariant;
+extern const Variant kConstantVariant;
+extern const Variant kTiledInputVariant;
+extern const Variant kTiledOutputVariant;
+extern const Variant kCachedHaloVariant;
+extern const Variant kCoarsenedVariant;
+extern const Variant kSeparableVariant;
+extern const Variant kSeparableTensorVariant;
+extern const Variant kSeparableCoarseVariant;
+extern const Variant kBoxVariant;
+extern const Variant kShiftVariant;
+
+}  // namespace convolve

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/job/cuda_job.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/core/plan/box_choice.h"
+#include "kernels/core/shape/box_tile.h"
+#include "kernels/core/weights/box.h"
+#include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/shift.h"
+#include "kernels/cuda/alpha/weighted_pass.h"
+#include "kernels/cuda/device/variant.h"
+#include "kernels/cuda/job/piecewise.h"
+#include "kernels/cuda/runtime/check.h"
+#include "kernels/cuda/runtime/fault.h"
+#include "kernels/cuda/runtime/mask_bank.h"
+#include "kernels/cuda/runtime/planes.h"
+#include "kernels/cuda/runtime/transfer.h"
+#include "kernels/cuda/separable/separable_fragments.h"
+#include "kernels/cuda/spline/coarse_tables.h"
+#include "kernels/cuda/tensor/tensor_pass.h"
+
+namespace convolve {
+namespace {
+
+class CudaJob final : public Job {
+ public:
+  CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const Mask& mask,
+          const Plan& plan)
+      : core_(std::move(core)),
+        format_(format),
+        mask_(mask),
+        plan_(plan),
+        variant_(cuda_variant(plan)) {}
+  ~CudaJob() override;
+
+  Status prepare();
+  MaskStorage storage() const override { return arguments_.storage; }
+  Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override;
+
+ private:
+  bool weighting() const { return plan_.weighted.has_value(); }
+  /// Kernel separable on tensor cores.
+  bool in_digits() const { return plan_.kernel == KernelKind::kSeparable && plan_.digits > 0; }
+  /// Kernel separable on a coarse grid.
+  bool on_coarse() const { return plan_.coarse.column > 0; }
+  bool needs_device(int plane) const;
+  Status place_mask();
+  Status prepare_weighting();
+  Status prepare_tensor();
+  Status prepare_pieces();
+  void prepare_digits();
+  Status prepare_coarse();
+  Status upload_mask();
+  Status reserve_planes();
+  Status reserve_intermediate();
+  Status reserve_steps();
+  Status choose_box_tiles();
+  Status place_shift();
+  Status load_kernels();
+  void update_epilogues(double scale, double bias);
+  LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
+                                   int index) const;
+  void note_writes(const FrameFormat& format, const FramePlanes& out);
+  Status launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
+                const RunArguments& arguments);
+  Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
+                      const RunArguments& arguments);
+  Status launch_groups(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
+                       Border border);
+
+  std::shared_ptr<DeviceCore> core_;
+  const FrameFormat format_;
+  const Mask mask_;
+  const Plan plan_;
+  const Variant& variant_;
+
+  DevicePlanes on_device_{};
+  std::vector<std::byte> weights_;  ///< Empty once they are on the device.
+  MaskSlot slot_;
+  DeviceMemory global_weights_;
+  DeviceMemory intermediate_;
+  SeparableDigits separable_;  ///< If in_digits().
+  std::optional<WeightedPass> weighted_;
+  std::optional<Shift> shift_;        ///< If the plan is kernel shift.
+  std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
+  std::optional<Piecewise> pieces_;   ///< If a frame takes too long for one launch.
+  LaunchArguments arguments_;         ///< What all launches share.
+
+  Epilogue epilogues_[kMaxPlanes][kMaxComponents];
+  BoxDivision divisions_[kMaxPlanes][kMaxComponents];  ///< box.
+  DigitEpilogue digits_[kMaxPlanes][kMaxComponents];   ///< in_digits().
+  BoxTile box_tiles_[kMaxGroups];                      ///< box: of each component group.
+  bool have_epilogues_ = false;
+  double scale_ = 1, bias_ = 0;  ///< That the epilogues were made for.
+};
+
+CudaJob::~CudaJob() {
+  // Given back in stream order, while the context is current: frames in flight keep what they use.
+  const CurrentContext current(core_->context());
+  slot_ = MaskSlot();
+  global_weights_ = DeviceMemory();
+  intermediate_ = DeviceMemory();
+  weighted_.reset();
+  tensor_.reset();
+  pieces_.reset();
+}
+
+/// Kernels also read alpha that they leave alone.
+bool CudaJob::needs_device(int plane) const {
+  return has_filtered(format_.planes[plane]) || (weighted_ && plane == weighted_->alpha_plane());
+}
+
+Status CudaJob::prepare() {
+  if (plan_.kernel == KernelKind::kTensor) {
+    Status status = prepare_tensor();
+    if (status.ok()) status = reserve_planes();
+    return status.ok() ? prepare_pieces() : status;
+  }
+  arguments_.accumulator = plan_.accumulator;
+  arguments_.tile_width = plan_.tile_width;
+  arguments_.tile_height = plan_.tile_height;
+  arguments_.mask.width = mask_.width;
+  arguments_.mask.height = mask_.height;
+  arguments_.mask.anchor_x = mask_.anchor_x;
+  arguments_.mask.anchor_y = mask_.anchor_y;
+  Status status = plan_.kernel == KernelKind::kBox     ? choose_box_tiles()
+                  : plan_.kernel == KernelKind::kShift ? place_shift()
+                                                       : place_mask();
+  if (status.ok()) status = prepare_weighting();
+  if (status.ok() && !weights_.empty()) status = upload_mask();
+  if (status.ok()) status = reserve_planes();
+  if (status.ok()) status = reserve_intermediate();
+  if (status.ok()) status = reserve_steps();
+  if (status.ok()) status = prepare_pieces();
+  return status.ok() ? load_kernels() : status;
+}
+
+Status CudaJob::place_mask() {
+  if (on_coarse()) {
+    if (Status status = prepare_coarse(); !status.ok()) return status;
+  } else if (in_digits())
+    prepare_digits();
+  else if (plan_.passes() == Passes::kRowColumn)
+    weights_ = encode_factors(mask_, plan_.accumulator, plan_.rational);
+  else
+    weights_ = encode_weights(mask_, plan_.accumulator, plan_.rational);
+  const cudaStream_t stream = core_->stream();
+  if (variant_.uses_constant_bank) {
+    Result<MaskSlot> slot =
+        take_mask_slot(core_->context().id, plan_.kernel, weights_.size(), stream);
+    if (!slot.ok()) return slot.status();
+    slot_ = std::move(slot.value());
+  }
+  if (slot_) {
+    arguments_.storage = MaskStorage::kConstantMemory;
+    arguments_.mask.slot = slot_.offset();
+    return {};
+  }
+  if (plan_.kernel == KernelKind::kConstant)
+    return unsupported("kernel constant: memory: the masks of other filters leave no room for " +
+                       std::to_string(weights_.size()) +
+                       " bytes in constant memory; the other kernels can do without");
+  if (variant_.uses_constant_bank)
+    core_->log(LogLevel::kInfo, "no room in constant memory: the mask goes to global memory");
+  Result<DeviceMemory> global = DeviceMemory::make(weights_.size(), stream);
+  if (!global.ok()) return global.status();
+  global_weights_ = std::move(global.value());
+  arguments_.storage = MaskStorage::kGlobalMemory;
+  arguments_.mask.global = global_weights_.data();
+  return {};
+}
+
+/// The factors as fragments, and all that goes with them.
+void CudaJob::prepare_digits() {
+  separable_ = make_separable_digits(format_, mask_, plan_.rational).value_or(SeparableDigits{});
+  const SeparableFragments fragments = separable_fragments(mask_, separable_);
+  weights_.resize(fragments.words.size() * sizeof(std::uint32_t));
+  std::memcpy(weights_.data(), fragments.words.data(), weights_.size());
+  const SeparableWindow window = separable_window(mask_);
+  SeparableArguments& to = arguments_.separable;
+  to.column = static_cast<int>(fragments.column * sizeof(std::uint32_t) / sizeof(uint4));
+  to.left = window.left;
+  to.row_chunks = window.row_chunks;
+  to.column_chunks = window.column_chunks;
+  to.column_digits = separable_.column_digits;
+  to.multiplier = separable_.multiplier;
+  to.row_start = separable_.row_start;
+  to.fused = plan_.fused;
+  to.processors = std::max(1, core_->capabilities().processors);
+  to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
+}
+
+/// The tables of all three grids.
+Status CudaJob::prepare_coarse() {
+  const std::optional<CoarseMask> coarse = make_coarse_mask(mask_, plan_.coarse);
+  if (!coarse) return unsupported("kernel separable: the mask has no coarse grid");
+  arguments_.separable.processors = std::max(1, core_->capabilities().processors);
+  const std::vector<std::uint32_t> words = coarse_tables(*coarse, arguments_.coarse);
+  weights_.resize(words.size() * sizeof(std::uint32_t));
+  std::memcpy(weights_.data(), words.data(), weights_.size());
+  return {};
+}
+
+/// For the planes of the planned format; its fields take the same.
+Status CudaJob::choose_box_tiles() {
+  arguments_.storage = MaskStorage::kParameter;
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups, weighting());
+  for (int g = 0; g < count; ++g) {
+    const std::optional<BoxTile> tile =
+        choose_box_form(format_, groups[g], mask_, plan_.tile_width > 0, core_->capabilities());
+    if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
+    box_tiles_[g] = *tile;
+  }
+  return {};
+}
+
+Status CudaJob::place_shift() {
+  shift_ = shift_of(mask_);
+  if (!shift_) return unsupported("kernel shift: the mask has more than one tap");
+  arguments_.storage = MaskStorage::kParameter;
+  arguments_.mask = MaskArguments{1, 1, -shift_->x, -shift_->y, 0, nullptr};
+  return {};
+}
+
+Status CudaJob::prepare_weighting() {
+  if (!weighting()) return {};
+  Result<WeightedPass> pass = WeightedPass::make(format_, mask_, *plan_.weighted, *core_);
+  if (!pass.ok()) return pass.status();
+  weighted_ = std::move(pass.value());
+  return {};
+}
+
+Status CudaJob::prepare_tensor() {
+  Result<TensorPass> pass = TensorPass::make(format_, mask_, plan_, *core_);
+  if (!pass.ok()) return pass.status();
+  tensor_ = std::move(pass.value());
+  arguments_.storage = MaskStorage::kGlobalMemory;
+  return {};
+}
+
+Status CudaJob::prepare_pieces() {
+  Result<std::optional<Piecewise>> pieces =
+      Piecewise::make(format_, mask_, plan_, on_device_, *core_);
+  if (!pieces.ok()) return pieces.status();
+  pieces_ = std::move(pieces.value());
+  return {};
+}
+
+Status CudaJob::upload_mask() {
+  Staging& staging = core_->staging();
+  Status status =
+      slot_ ? staging.upload(weights_.data(), weights_.size(),
+                             [this](const void* piece, std::size_t offset, std::size_t count) {
+                               return variant_.upload(piece, count,
+                                                      slot_.offset() + static_cast<int>(offset),
+                                                      core_->stream());
+                             })
+            : staging.upload(global_weights_.data(), weights_.data(), weights_.size());
+  weights_ = {};
+  return status;
+}
+
+Status CudaJob::reserve_planes() {
+  std::size_t total = 0;
+  for (int p = 0; p < format_.plane_count; ++p) {
+    const PlaneFormat& plane = format_.planes[p];
+    on_device_[static_cast<std::size_t>(p)] = needs_device(p);
+    if (!needs_device(p)) continue;
+    const std::size_t bytes = aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
+                              static_cast<std::size_t>(plane.rows);
+    if (Status status = core_->reserve_plane(p, bytes); !status.ok()) return status;
+    total += bytes;
+  }
+  return core_->staging().reserve(total);
+}
+
+/// What box adds up for all bands before any of them begins; planes take turns.
+Status CudaJob::reserve_steps() {
+  if (plan_.kernel != KernelKind::kBox) return {};
+  const BandMemory steps = band_memory(format_, mask_, weighting(), box_tiles_);
+  if (steps.rows == 0) return {};
+  Result<DeviceMemory> memory = DeviceMemory::make(steps.pitch * steps.rows, core_->stream());
+  if (!memory.ok()) return memory.status();
+  intermediate_ = std::move(memory.value());
+  arguments_.intermediate = intermediate_.data();
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(steps.pitch);
+  return {};
+}
+
+Status CudaJob::reserve_intermediate() {
+  if (plan_.passes() != Passes::kRowColumn || plan_.fused) return {};
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups, weighting());
+  std::size_t pitch = 0, rows = 0, digits = 0, coarse = 0;
+  for (int g = 0; g < count; ++g) {
+    if (groups[g].weighted) continue;
+    digits = std::max(digits,
+                      groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
+                                                               arguments_.separable.column_chunks));
+    if (on_coarse())
+      coarse = std::max(
+          coarse, groups[g].count *
+                      separable_coarse_bytes(arguments_.coarse, groups[g].width, groups[g].height));
+    const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
+    pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
+    rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
+  }
+  Result<DeviceMemory> memory = DeviceMemory::make(on_coarse()   ? coarse
+                                                   : in_digits() ? digits
+                                                                 : pitch * rows,
+                                                   core_->stream());
+  if (!memory.ok()) return memory.status();
+  intermediate_ = std::move(memory.value());
+  arguments_.intermediate = intermediate_.data();
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(pitch);
+  return {};
+}
+
+Status CudaJob::load_kernels() {
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format_, groups, weighting());
+  for (int g = 0; g < count; ++g) {
+    if (!has_filtered(format_.planes[groups[g].plane]) || groups[g].weighted) continue;
+    const LaunchArguments arguments = launch_arguments(format_, groups[g], g);
+    if (Status status = CONVOLVE_CUDA(variant_.load(arguments)); !status.ok()) return status;
+  }
+  return {};
+}
+
+void CudaJob::update_epilogues(double scale, double bias) {
+  if (have_epilogues_ && scale == scale_ && bias == bias_) return;
+  for (int p = 0; p < format_.plane_count; ++p)
+    for (int c = 0; c < format_.planes[p].component_count; ++c) {
+      const Component& component = format_.planes[p].components[c];
+      if (plan_.kernel == KernelKind::kBox) {
+        epilogues_[p][c] = make_box_epilogue(component, mask_, scale, bias, plan_.rational);
+        divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
+      } else if (shift_) {
+        epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
+      } else if (on_coarse()) {
+        epilogues_[p][c] = make_coarse_epilogue(component, mask_, scale, bias);
+      } else if (in_digits()) {
+        digits_[p][c] =
+            make_separable_epilogue(component, mask_, separable_, scale, bias, plan_.rational);
+      } else {
+        epilogues_[p][c] =
+            make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
+      }
+    }
+  have_epilogues_ = true;
+  scale_ = scale;
+  bias_ = bias;
+}
+
+/// All but where the planes lie and the border, for component group `index`. `format` may be a
+/// field of the planned one.
+LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const ComponentGroup& group,
+                                          int index) const {
+  const PlaneFormat& plane = format.planes[group.plane];
+  LaunchArguments arguments = arguments_;
+  if (plan_.kernel == KernelKind::kBox) {
+    arguments.tile_width = box_tiles_[index].width;
+    arguments.tile_height = box_tiles_[index].height;
+    arguments.batch_rows = box_tiles_[index].rows;
+    arguments.packed = box_packed(plane, mask_);
+    arguments.form = box_tiles_[index].form;
+  }
+  arguments.group.width = group.width;
+  arguments.group.height = group.height;
+  arguments.group.step = group.step;
+  arguments.group.channels = group.count;
+  arguments.group.sample_bytes = plane.sample_bytes;
+  for (int i = 0; i < group.count; ++i) {
+    const int c = group.component[i];
+    const Component& component = format_.planes[group.plane].components[c];
+    ChannelArguments& channel = arguments.group.channel[i];
+    channel.offset = component.offset;
+    channel.filtered = component.filtered;
+    channel.layout = sample_layout(plane, component);
+    channel.black = component.black;
+    channel.epilogue = epilogues_[group.plane][c];
+    channel.division = divisions_[group.plane][c];
+    channel.digits = digits_[group.plane][c];
+  }
+  return arguments;
+}
+
+Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
+  const CurrentContext current(core_->context());
+  if (!current.status().ok()) return current.status();
+  if (!tensor_) update_epilogues(arguments.scale, arguments.bias);
+  FramePlanes in, out;
+  Status status = bring_planes(*core_, src, dst, on_device_, in, out);
+  if (status.ok()) note_writes(src.format, out);
+  if (status.ok()) status = launch(src.format, in, out, arguments);
+  if (status.ok()) status = return_planes(*core_, src, dst, out);
+  // The caller's memory is its own again.
+  if (!status.ok()) (void)core_->finish();
+  return status;
+}
+
+/// Before anything is launched: a launch that failed may have written, too.
+void CudaJob::note_writes(const FrameFormat& format, const FramePlanes& out) {
+  for (int p = 0; p < format.plane_count; ++p)
+    if (needs_device(p))
+      core_->writes().add(rows_of(out[static_cast<std::size_t>(p)], format.planes[p]));
+}
+
+Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
+                       const RunArguments& arguments) {
+  if (Status status = core_->kernels_begin(); !status.ok()) return status;
+  Status status = pieces_ ? pieces_->run(format, in, out, arguments.border,
+                                         [&](const FrameFormat& part, const FramePlanes& seen,
+                                             const FramePlanes& made) {
+                                           note_writes(part, made);
+                                           return launch_whole(part, seen, made, arguments);
+                                         })
+                          : launch_whole(format, in, out, arguments);
+  if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
+  return status.ok() ? core_->kernels_end() : status;
+}
+
+Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,
+                             const FramePlanes& out, const RunArguments& arguments) {
+  return tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
+                                   arguments.border, core_->stream())
+                 : launch_groups(format, in, out, arguments.border);
+}
+
+Status CudaJob::launch_groups(const FrameFormat& format, const FramePlanes& in,
+                              const FramePlanes& out, Border border) {
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format, groups, weighting());
+  for (int g = 0; g < count; ++g) {
+    const ComponentGroup& group = groups[g];
+    const std::size_t p = static_cast<std::size_t>(group.plane);
+    // A field may have no rows of a subsampled plane, and a grid without blocks is an error.
+    if (!has_filtered(format.planes[p]) || group.width == 0 || group.height == 0) continue;
+    LaunchArguments arguments = launch_arguments(format, group, g);
+    arguments.group.src = in[p].data;
+    arguments.group.src_pitch = in[p].pitch;
+    arguments.group.dst = out[p].data;
+    arguments.group.dst_pitch = out[p].pitch;
+    arguments.group.border = border;
+    arguments.settled = core_->writes().settled(rows_of(in[p], format.planes[p]));
+    Status status = group.weighted
+                        ? weighted_->launch(group, arguments.group,
+                                            in[static_cast<std::size_t>(weighted_->alpha_plane())],
+                                            scale_, bias_, core_->stream())
+                        : CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Job>> prepare_cuda_job(std::shared_ptr<DeviceCore> core,
+                                              const FrameFormat& format, const Mask& mask,
+                                              const Plan& plan) {
+  auto job = std::make_unique<CudaJob>(std::move(core), format, mask, plan);
+  if (Status status = job->prepare(); !status.ok()) return status;
+  return std::unique_ptr<Job>(std::move(job));
+}
+
+}  // namespace convolve

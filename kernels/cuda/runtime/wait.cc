@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/runtime/wait.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "kernels/cuda/runtime/check.h"
+
+namespace convolve {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A frame of 1080p crosses the bus in some 60 us: for so long the thread asks again and again.
+/// Later it sleeps in between, which costs it the time that the system takes to wake it.
+constexpr std::chrono::microseconds kEagerly{200};
+constexpr std::chrono::microseconds kNap{50};
+
+/// When an event of the process was last seen to have passed on each device.
+std::atomic<Clock::rep>& last_end(int device) {
+  static std::array<std::atomic<Clock::rep>, 64> ends{};
+  return ends[static_cast<std::size_t>(device) % ends.size()];
+}
+
+/// Ok once the event has passed; cudaErrorNotReady is no error here, and `ready` tells.
+Status query(cudaEvent_t event, bool* ready) {
+  *ready = false;
+  if (!cuda_usable()) return cuda_unusable();
+  const cudaError_t error = cudaEventQuery(event);
+  if (error == cudaErrorNotReady) {
+    (void)cudaGetLastError();
+    return {};
+  }
+  *ready = error == cudaSuccess;
+  return cuda_status(error, "cudaEventQuery");
+}
+
+void rest(Clock::duration waited) {
+  if (waited > kEagerly)
+    std::this_thread::sleep_for(kNap);
+  else
+    std::this_thread::yield();
+}
+
+}  // namespace
+
+Status wait_for(cudaEvent_t event, int device, const StopSignal* stop) {
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    bool ready = false;
+    if (Status status = query(event, &ready); !status.ok()) return status;
+    const Clock::time_point now = Clock::now();
+    if (ready) {
+      last_end(device) = now.time_since_epoch().count();
+      return {};
+    }
+    if (stop != nullptr && stop->raised()) return stopped();
+    const Clock::time_point heard =
+        std::max(begin, Clock::time_point(Clock::duration(last_end(device).load())));
+    if (now - heard > kLongestSilence || now - begin > 6 * kLongestSilence) return lose_cuda();
+    rest(now - begin);
+  }
+}
+
+bool passes_within(cudaEvent_t event, std::chrono::milliseconds patience) {
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    bool ready = false;
+    if (!query(event, &ready).ok()) return false;
+    if (ready) return true;
+    const Clock::duration waited = Clock::now() - begin;
+    if (waited > patience) return false;
+    rest(waited);
+  }
+}
+
+}  // namespace convolve

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sums of groups of kernel `tensor` (tensor_groups.cu) on their way into the picture.
+#pragma once
+
+#include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tile/tensor_tile.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kGroups = kGroupTileRows / kGroupRows;
+static_assert(kWarps == kGroupRows, "a warp of a product has one row of each group");
+
+/// The first output of a tile.
+struct TileOrigin {
+  int x, y;
+
+  /// Where its samples begin in the picture.
+  __device__ __forceinline__ TilePlace place(const TensorArguments& a) const {
+    return {x - a.groups.tile.margin, y - a.anchor_y};
+  }
+};
+
+/// Calls work(i, words) for each group: the words are four adjacent samples of a row of outputs, as
+/// they lie in memory. kSplit: what `sum` has are values, floats.
+template <Codes kCodes, bool kSplit, int kBytes, class Work>
+__device__ __forceinline__ void each_code(const TensorPlane& plane, const TensorPhase& phase,
+                                          const int (&sum)[kGroups][4], const Work& work) {
+  if constexpr (kBytes == 1 && kCodes == Codes::kGeneral) {
+    with_general_code(phase.general, [&](const auto& code) {
+      const int most = phase.general.max_code;
+#pragma unroll
+      for (int i = 0; i < kGroups; ++i) {
+        unsigned bytes[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          bytes[k] = static_cast<unsigned>(min(max(code(sum[i][k]), 0), most));
+        const unsigned words[1] = {
+            transpose(bytes[0] | bytes[2] << 8 | bytes[1] << 16 | bytes[3] << 24)};
+        work(i, words);
+      }
+    });
+  } else {
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i) {
+      if constexpr (kBytes == 1) {
+        const float bases[4] = {phase.base, phase.base, phase.base, phase.base};
+        const unsigned words[1] = {transpose(fast_codes<kCodes>(sum[i], plane.scale, bases))};
+        work(i, words);
+      } else {
+        unsigned pairs[2];
+        if constexpr (kSplit) {
+          const auto code = [&](int k) { return __float2int_rn(__int_as_float(sum[i][k])); };
+          const unsigned most = 0x00010001u * static_cast<unsigned>(plane.layout.max_code);
+#pragma unroll
+          for (int n = 0; n < 2; ++n)
+            pairs[n] =
+                encode_two(__vminu2(clamp_two(code(2 * n), code(2 * n + 1)), most), plane.layout);
+        } else {
+          pair_samples<kCodes>(
+              plane, phase, [&](int n) { return make_int2(sum[i][2 * n], sum[i][2 * n + 1]); },
+              pairs);
+        }
+        const unsigned even = transpose(pairs[0]), odd = transpose(pairs[1]);
+        const unsigned words[2] = {__byte_perm(even, odd, 0x5410), __byte_perm(even, odd, 0x7632)};
+        work(i, words);
+      }
+    }
+  }
+}
+
+/// The rows of outputs of a lane, of four pixels each: where they go in the picture.
+template <int kPixelBytes>
+struct OutputRows {
+  std::uint8_t* to;
+  std::int64_t step;  ///< From one of the lane's rows to the next.
+  int rows;           ///< Of them in the picture,
+  int room;           ///< and bytes of each: 4 kPixelBytes or fewer.
+  bool in_words;      ///< They lie on 16 bytes.
+  bool whole;         ///< All lanes of the warpgroup have all of theirs, which do.
+
+  __device__ __forceinline__ OutputRows(const TensorPlane& plane, TileOrigin origin, int column,
+                                        int row) {
+    const int at = (origin.x + column) * kPixelBytes, y = origin.y + row;
+    to = plane.dst + y * plane.dst_pitch + at;
+    step = kGroupRows * plane.dst_pitch;
+    room = plane.row_bytes - at;
+    rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
+    in_words = plane.sixteen;
+    // By the tile's last row, not the lane's: the warps of a group must all take the same branch,
+    // since they meet at a barrier in one of the two.
+    whole = in_words && origin.y + kGroupTileRows <= plane.rows &&
+            origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
+  }
+
+  /// Row i of the lane, of four pixels.
+  template <int kBytes, int kComponents>
+  __device__ __forceinline__ void store(int i, const unsigned (&words)[kComponents][kBytes]) const {
+    std::uint8_t* at = to + i * step;
+    if (whole)
+      store_pixels<kBytes>(at, room, true, words);
+    else if (i < rows)
+      store_pixels<kBytes>(at, room, in_words && room >= 4 * kPixelBytes, words);
+  }
+};
+
+/// Brings codes of sums to the picture, where there is one component and the tile lies inside.
+template <Codes kCodes, bool kSplit, int kBytes>
+__device__ __forceinline__ void store_codes(const TensorPlane& plane, const OutputRows<kBytes>& out,
+                                            const int (&sum)[kGroups][4]) {
+  each_code<kCodes, kSplit, kBytes>(plane, plane.phase[0], sum, [&](int i, const auto& words) {
+    unsigned component[1][kBytes];
+#pragma unroll
+    for (int b = 0; b < kBytes; ++b)
+      component[0][b] = words[b];
+    store_pixels<kBytes>(out.to + i * out.step, 0, true, component);
+  });
+}
+
+/// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
+/// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
+template <Codes kCodes, bool kSplit, int kBytes>
+__device__ __forceinline__ void keep_codes(const TensorPlane& plane, const TensorPhase& phase,
+                                           std::uint8_t* to, int plane_bytes, int step,
+                                           const int (&sum)[kGroups][4]) {
+  each_code<kCodes, kSplit, kBytes>(plane, phase, sum, [&](int i, const auto& words) {
+#pragma unroll
+    for (int b = 0; b < kBytes; ++b)
+      *reinterpret_cast<unsigned*>(to + i * step + b * plane_bytes) = words[b];
+  });
+}
+
+/// Brings what keep_codes() kept to the picture, and what is copied from where it lies.
+template <int kBytes, int kComponents>
+__device__ __forceinline__ void store_components(const TensorArguments& a, const TensorPlane& plane,
+                                                 OutputRows<kComponents * kBytes> out,
+                                                 const std::uint8_t* own) {
+  const TensorTile& shape = a.groups.tile;
+  const int plane_bytes = shape.rows * shape.pitch;
+  const int centre = a.anchor_y * shape.pitch + a.groups.window.left;
+#pragma unroll 4
+  for (int i = 0; i < kGroups; ++i, own += kGroupRows * shape.pitch) {
+    unsigned words[kComponents][kBytes];
+#pragma unroll
+    for (int k = 0; k < kComponents; ++k)
+#pragma unroll
+      for (int b = 0; b < kBytes; ++b)
+        words[k][b] = *reinterpret_cast<const unsigned*>(own + (k * kBytes + b) * plane_bytes +
+                                                         (plane.phase[k].filtered ? 0 : centre));
+    out.store(i, words);
+  }
+}
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor` on compute capability 9.0: products of warpgroups, 4 rows x 16 adjacent samples
+// of a tile's 16 groups and 8 blocks at once, with both operands in shared memory.
+//
+// Operand A is the mask as four rows of 16 outputs see a picture row: a Toeplitz matrix, the same
+// for all tiles. Operand B is the tile as it is: column n of a group is the 32 samples from its
+// 16th on, so that core matrices overlap, and one pass over K + 3 picture rows makes all outputs.
+// The tensor cores take what they need by themselves: no instruction aligns or loads it.
+//
+// So a block lasts as long as there are tiles, and its warps share the work: some bring tiles,
+// others take turns in multiplying one and storing it. Ghosts at the sides are made of the tile by
+// the latter where they can (tensor_ghosts.cuh): loads of bytes would hold up all tiles behind.
+//
+// Compiled for sm_90a alone.
+#include <type_traits>
+
+#include "kernels/core/weights/split_digits.h"
+#include "kernels/cuda/device/overlap.cuh"
+#include "kernels/cuda/device/warpgroup.cuh"
+#include "kernels/cuda/tensor/groups/tensor_ghosts.cuh"
+#include "kernels/cuda/tensor/groups/tensor_group_store.cuh"
+#include "kernels/cuda/tensor/packed/tensor_packed.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr unsigned kPackedKinds = 1u << kPackedKind;
+
+/// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
+/// waits for, as far as there are registers: one component took 12.9 us with four and 14.4 with
+/// three (9x9, 4K, H100). Split sums take twice the registers.
+struct Roles {
+  int producers, consumers;
+
+  CONVOLVE_HD constexpr int warps() const { return kWarps * (producers + consumers); }
+};
+CONVOLVE_HD constexpr Roles roles(unsigned kinds, bool split) {
+  return split                         ? Roles{1, 2}
+         : kinds == 0b1                ? Roles{1, 4}
+         : group_producers(kinds) == 2 ? Roles{2, 2}
+                                       : Roles{1, 3};
+}
+
+/// Shared memory of a block: the stages, the weights and
+struct Barriers {
+  Barrier weights;                 ///< which are there,
+  Barrier full[kMostGroupStages];  ///< stages filled,
+  Barrier free[kMostGroupStages];  ///< and stages that may be.
+};
+static_assert(sizeof(Barriers) <= kGroupBarrierBytes, "there is no room for them");
+
+/// The tiles of a block, one after the other through the stages.
+struct Turn {
+  int tile;
+  int stage;
+  unsigned parity = 0;  ///< Of the phase of the stage's barriers.
+
+  __device__ __forceinline__ void advance(int count, int stages) {
+    tile += count * static_cast<int>(gridDim.x);
+    stage += count;
+    while (stage >= stages) {
+      stage -= stages;
+      parity ^= 1;
+    }
+  }
+};
+
+/// The plane of a tile, of which it has the number within the plane instead. With the only plane
+/// what is read of it has addresses that the compiler knows.
+template <bool kOnePlane>
+__device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArguments& a, int& tile) {
+  if (kOnePlane) return a.plane[0];
+  int p = 0;
+  while (p + 1 < a.plane_count && tile >= a.plane[p + 1].first_block)
+    ++p;
+  tile -= a.plane[p].first_block;
+  return a.plane[p];
+}
+
+/// Tiles of a block that the L2 cache is asked for before the launch before is over. With six the
+/// processor waits to ask (15.6 us for 11.1; 9x9, 4K, H100).
+constexpr int kPrefetched = 2;
+
+/// Number of a thread within its warpgroup.
+__device__ __forceinline__ int thread_of_four() {
+  return static_cast<int>(threadIdx.x + 32 * (threadIdx.y % kWarps));
+}
+
+__device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
+  const int row = static_cast<int>(
+      plane.columns == 1 ? tile : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
+  return {(tile - row * plane.columns) * kTensorTileBytes, row * kGroupTileRows};
+}
+
+/// Has the L2 cache fetch a tile, as far as it lies inside the picture: for four warps.
+__device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const TensorTile& tile,
+                                              TilePlace at) {
+  const int planes = plane.period * plane.sample_bytes;
+  const int begin = max(at.x, 0) * planes & ~15;
+  const int end = min((at.x + kChunk * tile.chunks) * planes, plane.row_bytes) & ~15;
+  if (begin >= end) return;
+#pragma unroll 1
+  for (int r = thread_of_four(); r < tile.rows; r += 32 * kWarps) {
+    const int row = at.y + r;
+    if (row >= 0 && row < plane.rows)
+      fetch_ahead(plane.src + row * plane.src_pitch + begin, end - begin);
+  }
+}
+
+/// sum += a digit of the mask, at `weights`, times the tile at `samples`, both in shared memory.
+/// One product in the code for pairs of units and the odd one: with two the compiler would move
+/// sums between them, and wait for each product.
+__device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned weights,
+                                          unsigned samples, int pitch, int (&sum)[kGroups][4]) {
+  const GroupWindow& window = a.groups.window;
+  const int pairs = window.pairs();
+  const int last_row = pair_products(a.mask_height) - 1;
+  // The mask's rows lie from the last to the first, as output row w sees row k - w of it.
+  unsigned mask_at = weights + last_row * kGroupRowBytes;
+#pragma unroll 1
+  for (int i = 0; i < (window.units + 1) / 2; ++i) {
+    const bool odd = i == pairs;
+    const int rows = odd ? 2 : 1;
+    MatrixPlace mask(mask_at, 128, 256);
+    MatrixPlace seen(samples, odd ? pitch : kGroupUnit, kGroupRows * pitch);
+    const int up = rows * kGroupRowBytes / 16, down = rows * pitch / 16;
+#pragma unroll 1
+    for (int n = odd ? odd_products(a.mask_height) : last_row + 1; n > 0; --n) {
+      start_product(sum, mask, seen);
+      mask.low -= up;
+      seen.low += down;
+    }
+    mask_at += group_mask_rows(a.mask_height) * kGroupRowBytes;
+    samples += 2 * kGroupUnit;
+  }
+}
+
+/// sum = start + the mask times a component, of which a byte's plane follows the other.
+template <int kBytes>
+__device__ __forceinline__ void multiply_tile(const TensorArguments& a, int start, unsigned weights,
+                                              unsigned samples, int pitch, int (&sum)[kGroups][4]) {
+  const TensorGroups& groups = a.groups;
+  const unsigned digit_bytes = groups.digit_bytes;
+  const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
+  // Digit d times byte b counts 256^(d + b): from the highest power down.
+  int power = a.digits + kBytes - 2, byte = kBytes - 1;
+#pragma unroll
+  for (auto& group : sum)
+#pragma unroll
+    for (int& s : group)
+      s = power == 0 ? start : 0;
+#pragma unroll 1
+  for (;;) {
+    begin_products();
+    add_digit(a, weights + (a.digits - 1 - power + byte) * digit_bytes,
+              samples + byte * plane_bytes, pitch, sum);
+    wait_for_products(sum);
+    ++byte;
+    const bool next = byte > min(power, kBytes - 1);
+    if (next && --power < 0) return;
+    if (next) byte = max(0, power - a.digits + 1);
+    const int factor = next ? 256 : 1, add = next && power == 0 ? start : 0;
+#pragma unroll
+    for (auto& group : sum)
+#pragma unroll
+      for (int& s : group)
+        s = s * factor + add;
+  }
+}
+
+/// sum = the value of the mask times a component of two bytes, a float: see split_digits.h.
+__device__ __forceinline__ void multiply_split(const TensorArguments& a, float scale, float base,
+                                               unsigned weights, unsigned samples,
+                                               int (&sum)[kGroups][4]) {
+  const TensorGroups& groups = a.groups;
+  const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
+  float value[kGroups][4];
+#pragma unroll
+  for (auto& group : value)
+#pragma unroll
+    for (float& v : group)
+      v = base;
+#pragma unroll
+  for (auto& group : sum)
+#pragma unroll
+    for (int& s : group)
+      s = 0;
+  int power = a.digits, byte = 1;
+#pragma unroll 1
+  while (power > a.digits - kSplitSums) {
+    begin_products();
+    add_digit(a, weights + (a.digits - 1 - power + byte) * groups.digit_bytes,
+              samples + byte * plane_bytes, groups.tile.pitch, sum);
+    wait_for_products(sum);
+    // Without branches, among which products would wait for each other.
+    const bool last = byte == 1 || power == 0;
+    const float counted = last ? scale : 0;
+    const int kept = last ? 0 : 1;
+#pragma unroll
+    for (int i = 0; i < kGroups; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        value[i][k] = fmaf(static_cast<float>(sum[i][k]), counted, value[i][k]);
+        sum[i][k] *= kept;
+      }
+    byte = 1 - byte;
+    power -= last ? 1 : 0;
+    scale *= last ? 1.0f / 256 : 1.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < kGroups; ++i)
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      sum[i][k] = __float_as_int(value[i][k]);
+}
+
+CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
+  return kinds >= 0b10000 && kinds != kPackedKinds ? 2 : 1;
+}
+
+template <int kValue>
+using Number = std::integral_constant<int, kValue>;
+
+/// Calls work(components), a type, for a plane of one of `kKinds`.
+template <unsigned kKinds, class Work>
+__device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& work) {
+  constexpr int kMost = kKinds == 0b100 ? 3 : kKinds == 0b1000 ? 4 : 2;
+  constexpr bool kOne = kKinds == 0b1 || kKinds == 0b11 || kKinds == 0b10000 || kKinds == 0b110000;
+  constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
+  if (kAlwaysOne || (kOne && plane.period == 1))
+    work(Number<1>{});
+  else if constexpr (!kAlwaysOne)
+    work(Number<kMost>{});
+}
+
+/// Makes a tile that has come, from column x on, ready for products.
+template <unsigned kKinds>
+__device__ __forceinline__ void complete_tile(const TensorArguments& a, const TensorPlane& plane,
+                                              int x, std::uint8_t* samples) {
+  bool ghosts = false;
+  if constexpr (kKinds == kPackedKinds) {
+    ghosts = has_packed_ghosts(plane, a.groups.tile, x);
+    if (ghosts) make_packed_ghosts(a, plane, a.groups.tile, x, samples, thread_of_four());
+  } else {
+    with_kind<kKinds>(plane, [&](auto components) {
+      constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+      const TensorTile& tile = a.groups.tile;
+      const int width = plane.row_bytes / (kComponents * kBytes);
+      ghosts = plane.ghosts_in_tile && (x < 0 || x + kChunk * tile.chunks > width);
+      if (ghosts) make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_four());
+    });
+  }
+  publish_to_products();
+  if (ghosts) sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
+}
+
+/// Filters component k of a tile, and after its last one says that its stage is free.
+template <unsigned kKinds, Codes kCodes, bool kSplit>
+__device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
+                                                 int tile, int k, unsigned weights,
+                                                 std::uint8_t* samples, Barrier& free) {
+  constexpr int kBytes = sample_bytes(kKinds);
+  constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
+  constexpr bool kPacked = kKinds == kPackedKinds;
+  const TensorPhase& phase = plane.phase[kPacked ? packed_phase(plane, k) : k];
+  const TensorTile& shape = a.groups.tile;
+  const TileOrigin origin = origin_of(plane, tile);
+  const int row = threadIdx.y % kWarps;
+  const int column = kGroupUnit * (threadIdx.x / 4) + 4 * (threadIdx.x % 4);
+  const int plane_bytes = shape.rows * shape.pitch;
+  const PackedPlace packed(shape, k);
+  const int offset = kPacked ? packed.offset : k * kBytes * plane_bytes;
+  const int pitch = kPacked ? packed.pitch : shape.pitch;
+  std::uint8_t* const own = samples + row * pitch + column;
+  if (kBytes == 2 || phase.filtered) {
+    int sum[kGroups][4];
+    const unsigned own_samples = static_cast<unsigned>(__cvta_generic_to_shared(samples)) + offset;
+    if constexpr (kSplit)
+      multiply_split(a, plane.scale, phase.base, weights, own_samples, sum);
+    else
+      multiply_tile<kBytes>(a, phase.start, weights, own_samples, pitch, sum);
+    if (!kPacked && (kAlwaysOne || plane.period == 1)) {
+      const OutputRows<kBytes> out(plane, origin, column, row);
+      if (out.whole) {
+        if (threadIdx.x == 0) free.arrive(32);
+        store_codes<kCodes, kSplit>(plane, out, sum);
+        return;
+      }
+    }
+    // Until all four warps' products have read it.
+    sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
+    keep_codes<kCodes, kSplit, kBytes>(plane, phase, own + offset, plane_bytes, kGroupRows * pitch,
+                                       sum);
+  }
+  if (k + 1 < plane.period) return;
+  if constexpr (kPacked) {
+    // Other lanes have luma that a lane stores.
+    __syncwarp();
+    store_packed(a, plane, origin, samples);
+  } else {
+    with_kind<kKinds>(plane, [&](auto components) {
+      constexpr int kComponents = decltype(components)::value;
+      store_components<kBytes, kComponents>(
+          a, plane, OutputRows<kComponents * kBytes>(plane, origin, column, row), own);
+    });
+  }
+  free.arrive();
+}
+
+/// kKinds: TensorGroups::kinds. kCodes: a block's first tiles wait for the code of the kernel, too,
+/// so there is to be no more of it than is used.
+template <unsigned kKinds, bool kOnePlane, Codes kCodes, bool kSplit = false>
+__global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
+    tensor_groups_kernel(const __grid_constant__ TensorArguments a) {
+  constexpr Roles kRoles = roles(kKinds, kSplit);
+  extern __shared__ __align__(128) std::uint8_t memory[];
+  const TensorGroups& groups = a.groups;
+  constexpr bool kPacked = kKinds == kPackedKinds;
+  std::uint8_t* const weights = memory + groups.stages * groups.stage_bytes;
+  std::uint8_t* const tiles = memory + (kPacked ? groups.lead : 0);
+  Barriers& barriers = *reinterpret_cast<Barriers*>(weights + groups.weight_bytes);
+
+  admit_next_launch();
+  if (threadIdx.x + threadIdx.y == 0) {
+    barriers.weights.initialise(1);
+    for (int i = 0; i < groups.stages; ++i) {
+      // Full: a thread arrives with what it has had copied, and a warp with what it has stored.
+      // Free: each thread with what it has read, or one for its warp, which has read nothing.
+      barriers.full[i].initialise(32 * kWarps + kWarps);
+      barriers.free[i].initialise(32 * kWarps);
+    }
+    publish_to_products();
+    barriers.weights.arrive_with(weights, a.plane[0].fragments,
+                                 static_cast<unsigned>(groups.weight_bytes));
+  }
+  __syncthreads();
+  // From one lane, so that the compiler takes what follows for the same in all of them.
+  const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
+  Turn turn{static_cast<int>(blockIdx.x), 0};
+  if (role < kRoles.producers) {
+    turn.advance(role, groups.stages);
+    for (int i = role; i < kPrefetched; i += kRoles.producers) {
+      int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
+      if (tile >= a.blocks) break;
+      const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
+      if (plane.sixteen) prefetch_tile(plane, groups.tile, origin_of(plane, tile).place(a));
+    }
+    await_previous_launch();
+    for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
+      if (n >= groups.stages) barriers.free[turn.stage].wait(turn.parity ^ 1);
+      int tile = turn.tile;
+      const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
+      const TileOrigin origin = origin_of(plane, tile);
+      std::uint8_t* const to = tiles + turn.stage * groups.stage_bytes;
+      if constexpr (kPacked)
+        fill_packed(a, plane, groups.tile, origin.place(a), to, thread_of_four());
+      else
+        with_kind<kKinds>(plane, [&](auto components) {
+          constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+          if (plane.ghosts_in_tile)
+            fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
+                                          thread_of_four());
+          else
+            fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.place(a), to,
+                                                 thread_of_four());
+        });
+      barriers.full[turn.stage].arrive_with_copies();
+      __syncwarp();
+      if (threadIdx.x == 0) barriers.full[turn.stage].arrive();
+      turn.advance(kRoles.producers, groups.stages);
+    }
+    wait_for_copies();
+    return;
+  }
+
+  const int consumer = role - kRoles.producers;
+  // Barriers tell two phases of a stage apart, not three.
+  const int consumers = min(kRoles.consumers, groups.stages);
+  if (consumer >= consumers) return;
+  barriers.weights.wait(0);
+  const unsigned weights_at = static_cast<unsigned>(__cvta_generic_to_shared(weights));
+  turn.advance(consumer, groups.stages);
+  for (int k = 0; turn.tile < a.blocks;) {
+    if (k == 0) {
+      barriers.full[turn.stage].wait(turn.parity);
+    }
+    int tile = turn.tile;
+    const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
+    if (k == 0)
+      complete_tile<kKinds>(a, plane, origin_of(plane, tile).place(a).x,
+                            tiles + turn.stage * groups.stage_bytes);
+    filter_component<kKinds, kCodes, kSplit>(a, plane, tile, k, weights_at,
+                                             tiles + turn.stage * groups.stage_bytes,
+                                             barriers.free[turn.stage]);
+    if (++k < plane.period) continue;
+    k = 0;
+    turn.advance(consumers, groups.stages);
+  }
+}
+
+using GroupsKernel = void (*)(TensorArguments);
+
+template <Codes kCodes>
+GroupsKernel select_kinds(const TensorArguments& a) {
+  const bool one = a.groups.one_plane;
+  switch (a.groups.kinds) {
+    case 0b1:
+      return one ? tensor_groups_kernel<0b1, true, kCodes>
+                 : tensor_groups_kernel<0b1, false, kCodes>;
+    case 0b100:
+      return tensor_groups_kernel<0b100, true, kCodes>;
+    case 0b1000:
+      return tensor_groups_kernel<0b1000, true, kCodes>;
+    case kPackedKinds:
+      return tensor_groups_kernel<kPackedKinds, true, kCodes>;
+    case 0b10000:
+      return one ? tensor_groups_kernel<0b10000, true, kCodes>
+                 : tensor_groups_kernel<0b10000, false, kCodes>;
+    case 0b100000:
+    case 0b110000:
+      return tensor_groups_kernel<0b110000, false, kCodes>;
+    default:
+      return tensor_groups_kernel<0b11, false, kCodes>;
+  }
+}
+
+/// The kernel of split sums.
+GroupsKernel select_split(const TensorArguments& a) {
+  if (a.groups.kinds != 0b10000)
+    return tensor_groups_kernel<0b110000, false, Codes::kGeneral, true>;
+  return a.groups.one_plane ? tensor_groups_kernel<0b10000, true, Codes::kGeneral, true>
+                            : tensor_groups_kernel<0b10000, false, Codes::kGeneral, true>;
+}
+
+GroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
+  if (a.split) return select_split(a);
+  switch (codes) {
+    case Codes::kBits:
+      return select_kinds<Codes::kBits>(a);
+    case Codes::kFloat:
+      return select_kinds<Codes::kFloat>(a);
+    case Codes::kGeneral:
+      break;
+  }
+  return select_kinds<Codes::kGeneral>(a);
+}
+
+}  // namespace
+
+cudaError_t load_tensor_groups(const TensorArguments& arguments) {
+  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+    if (const cudaError_t error =
+            load_kernel(select_kernel(arguments, codes), arguments.groups.bytes);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
+}
+
+cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
+                                 cudaStream_t stream) {
+  const int blocks = arguments.blocks < processors ? arguments.blocks : processors;
+  return launch_overlapping(
+      select_kernel(arguments, arguments.codes), dim3(static_cast<unsigned>(blocks)),
+      dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds, arguments.split).warps())),
+      arguments.groups.bytes, stream, arguments);
+}
+
+}  // namespace convolve

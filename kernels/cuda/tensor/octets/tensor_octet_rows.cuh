@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Picture rows of samples of two bytes on their way into the registers of tensor_octets.cu.
+#pragma once
+
+#include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
+
+namespace convolve {
+namespace {
+
+/// Samples of each component in a warp's columns.
+template <int kComponents>
+constexpr int kTileSamples = kTensorTileBytes / (2 * kComponents);
+
+/// Parts of samples: the low bytes of a component, then its high ones, then those of the next.
+template <int kComponents>
+constexpr int kWideParts = 2 * kComponents;
+
+/// What a lane holds of eight samples of a component, in each group of picture rows: the low and
+/// the high bytes of samples -4 .. 11. Word n has samples 4 n - 4 .. 4 n - 1, or for sparse
+/// products 2 n - 4, 2 n - 3, 2 n + 4 and 2 n + 5: an output of a mask up to eight samples wide
+/// sees two.
+constexpr int kOctetWords = 4;
+template <int kGroups>
+using OctetWords = unsigned[2][kGroups][kOctetWords];
+
+/// Codes of two samples, wherever in them the format keeps them.
+__device__ __forceinline__ unsigned decode_two(unsigned word, const SampleLayout& layout) {
+  if (layout.swap) word = __byte_perm(word, 0, 0x2301);
+  return word >> layout.shift & 0x00010001u * static_cast<unsigned>(layout.max_code);
+}
+
+/// True if codes are not what lies in memory.
+__device__ __forceinline__ bool is_coded(const SampleLayout& layout) {
+  return layout.swap || layout.shift != 0 || layout.max_code != 0xFFFF;
+}
+
+/// A picture row on its way into the registers of a lane.
+template <int kComponents>
+struct WidePiece {
+  unsigned own[4];                  ///< The lane's sixteen bytes,
+  unsigned outer[2 * kComponents];  ///< and four samples of each component beside the warp's
+                                    ///< columns, if it is at their end.
+};
+
+/// Rows and columns of a warp's part of operand B. Lane group g = lane / 4 holds eight samples of a
+/// component: column g, or of two components number g % 2 of columns g and g + 1, of which it loads
+/// one. In each group of picture rows it has row lane % 4.
+template <bool kSparse, int kComponents>
+class OctetColumns {
+  static constexpr int kOuterBytes = 8 * kComponents, kNext = 4 * kComponents;
+
+ public:
+  using Load = WidePiece<kComponents>;
+  template <int kGroups>
+  using Words = OctetWords<kGroups>;
+
+  /// The outputs start at byte x. A warp has two columns or more, of two components four or more
+  /// and an even number.
+  __device__ OctetColumns(const TensorArguments& a, const TensorPlane& plane, int x)
+      : plane_(plane), border_(a.border), pitch_(plane.src_pitch) {
+    const int lane = threadIdx.x, group = lane / 4;
+    const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
+    const int c = min(group, last);  // Columns behind the picture load something all the same.
+    before_ = max(lane - kNext, 0);
+    after_ = min(lane + kNext, 31);
+    second_ = group % kComponents != 0;
+    first_ = c < kComponents;
+    final_ = c > last - kComponents;
+    const bool left = first_ && x == 0;
+    const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
+    ghosts_ = left || right;
+    const int begin = -kColumnBytes * (c % kComponents);
+    int beside = first_ ? begin - kOuterBytes : final_ ? begin + kColumnBytes * kComponents : 0;
+    if (ghosts_) {
+      select_ = left ? plane.ghost_select[0] : plane.ghost_select[1];
+      beside = border_ != Border::kWrap ? 0
+               : left                   ? beside + plane.row_bytes
+                                        : beside - plane.row_bytes;
+    }
+    from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(lane % 4) * pitch_;
+    beside_ = beside;
+    coded_ = is_coded(plane.layout);
+  }
+
+  /// Starts loading kCount groups of picture rows from row `top` on.
+  template <int kCount>
+  __device__ __forceinline__ void load(int top, WidePiece<kComponents> (&pieces)[kCount]) {
+    const std::uint8_t* from = from_ + top * pitch_;
+    if (top >= 0 && top + kGroupRows * kCount <= plane_.rows) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
+        load_row(from, pieces[j]);
+      return;
+    }
+    const int t = threadIdx.x % 4;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      const int row = border_index(border_, top + kGroupRows * j + t, plane_.rows);
+      if (row != kNoSignal) {
+        load_row(from_ + (row - t) * pitch_, pieces[j]);
+      } else {
+#pragma unroll
+        for (unsigned& word : pieces[j].own)
+          word = plane_.pair_black;
+#pragma unroll
+        for (unsigned& word : pieces[j].outer)
+          word = plane_.pair_black;
+      }
+    }
+  }
+
+  /// Waits for a row: words[byte][group] of it.
+  template <int kGroups>
+  __device__ __forceinline__ void take(WidePiece<kComponents>& piece, int group,
+                                       OctetWords<kGroups>& words) const {
+    const bool black = ghosts_ && border_ == Border::kZero;
+#pragma unroll
+    for (unsigned& word : piece.outer)
+      word = black ? plane_.pair_black : word;
+    if (coded_) {
+#pragma unroll
+      for (unsigned& word : piece.own)
+        word = decode_two(word, plane_.layout);
+#pragma unroll
+      for (unsigned& word : piece.outer)
+        word = decode_two(word, plane_.layout);
+    }
+    unsigned own[4], outer[2];
+    pick(piece, own, outer);
+    // Of the columns beside it the lane sees the halves that are next.
+    unsigned before[2], after[2];
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      before[n] = __shfl_sync(~0u, own[2 + n], before_);
+      after[n] = __shfl_sync(~0u, own[n], after_);
+    }
+    if (ghosts_ && border_ != Border::kZero && border_ != Border::kWrap) copy_ghosts(own, outer);
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      before[n] = first_ ? outer[n] : before[n];
+      after[n] = final_ ? outer[n] : after[n];
+    }
+#pragma unroll
+    for (int b = 0; b < 2; ++b) {
+      const unsigned byte = b == 0 ? 0x6420 : 0x7531;
+      unsigned(&made)[kOctetWords] = words[b][group];
+      if constexpr (kSparse) {
+#pragma unroll
+        for (int n = 0; n < 2; ++n) {
+          made[n] = __byte_perm(before[n], own[2 + n], byte);
+          made[2 + n] = __byte_perm(own[n], after[n], byte);
+        }
+      } else {
+        made[0] = __byte_perm(before[0], before[1], byte);
+        made[1] = __byte_perm(own[0], own[1], byte);
+        made[2] = __byte_perm(own[2], own[3], byte);
+        made[3] = __byte_perm(after[0], after[1], byte);
+      }
+    }
+  }
+
+ private:
+  /// own: the lane's eight samples, outer: the four beside them, of its component.
+  __device__ __forceinline__ void pick(const WidePiece<kComponents>& piece, unsigned (&own)[4],
+                                       unsigned (&outer)[2]) const {
+    if constexpr (kComponents == 1) {
+#pragma unroll
+      for (int n = 0; n < 4; ++n)
+        own[n] = piece.own[n];
+      outer[0] = piece.outer[0];
+      outer[1] = piece.outer[1];
+    } else {
+      // Four samples of the lane's component stay; those of the other go to the lane beside, which
+      // has four more of this one.
+      const unsigned stays = second_ ? 0x7632 : 0x5410, goes = second_ ? 0x5410 : 0x7632;
+#pragma unroll
+      for (int n = 0; n < 2; ++n) {
+        const unsigned kept = __byte_perm(piece.own[2 * n], piece.own[2 * n + 1], stays);
+        const unsigned given = __byte_perm(piece.own[2 * n], piece.own[2 * n + 1], goes);
+        const unsigned got = __shfl_xor_sync(~0u, given, 4);
+        own[n] = second_ ? got : kept;
+        own[2 + n] = second_ ? kept : got;
+        outer[n] = __byte_perm(piece.outer[2 * n], piece.outer[2 * n + 1], stays);
+      }
+    }
+  }
+
+  /// outer = four of the lane's eight samples, as select_ says of their bytes.
+  __device__ __forceinline__ void copy_ghosts(const unsigned (&own)[4],
+                                              unsigned (&outer)[2]) const {
+    unsigned ghosts[2];
+#pragma unroll
+    for (int b = 0; b < 2; ++b) {
+      const unsigned byte = b == 0 ? 0x6420 : 0x7531;
+      ghosts[b] = __byte_perm(__byte_perm(own[0], own[1], byte), __byte_perm(own[2], own[3], byte),
+                              select_);
+    }
+    outer[0] = __byte_perm(ghosts[0], ghosts[1], 0x5140);
+    outer[1] = __byte_perm(ghosts[0], ghosts[1], 0x7362);
+  }
+
+  __device__ __forceinline__ void load_row(const std::uint8_t* from,
+                                           WidePiece<kComponents>& piece) const {
+    const uint4 own = __ldg(reinterpret_cast<const uint4*>(from));
+    piece.own[0] = own.x;
+    piece.own[1] = own.y;
+    piece.own[2] = own.z;
+    piece.own[3] = own.w;
+#pragma unroll
+    for (int k = 0; k < kComponents; ++k) {
+      uint2 outer = make_uint2(0, 0);
+      if (first_ || final_) outer = __ldg(reinterpret_cast<const uint2*>(from + beside_) + k);
+      piece.outer[2 * k] = outer.x;
+      piece.outer[2 * k + 1] = outer.y;
+    }
+  }
+
+  const TensorPlane& plane_;
+  Border border_;
+  std::int64_t pitch_;
+  const std::uint8_t* from_;  ///< The lane's bytes in its row of a group that starts at row 0.
+  int beside_;
+  int before_, after_;  ///< Lanes of the samples beside the lane's.
+  unsigned select_ = 0;
+  bool first_, final_, second_, ghosts_, coded_;
+};
+
+/// Rows of a warp's outputs at the picture's edge, ghosts included: part c of row r lies at
+/// kPartBytes (kParts r + c), from four samples before the outputs on.
+template <int kComponents>
+constexpr int kPartBytes = kTileSamples<kComponents> + 8;
+constexpr int kWidePatchRows = kPairSteps[1] * kGroupRows;
+constexpr int kWidePatchBytes = kWidePatchRows * 4 * kPartBytes<2>;
+static_assert(kWidePatchRows * 2 * kPartBytes<1> <= kWidePatchBytes, "one component takes less");
+
+/// Fills such a patch, from byte x of row `top` of the picture on. Out of line: code that nearly
+/// all warps skip makes them wait for theirs.
+template <int kComponents>
+__device__ __noinline__ void fill_wide_patch(const TensorArguments& a, const TensorPlane& plane,
+                                             int x, int top, std::uint8_t* patch) {
+  constexpr int kParts = kWideParts<kComponents>, kBytes = kPartBytes<kComponents>;
+  const int width = plane.row_bytes / kParts, first = x / kParts - 4;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < kBytes * kComponents; i += 32) {
+    const int n = i / kComponents, k = i % kComponents;
+    // What only outputs behind the picture see is nobody's.
+    if (first + n >= width + 8) break;
+    const int sample = border_index(a.border, first + n, width);
+#pragma unroll 8
+    for (int r = 0; r < kWidePatchRows; ++r) {
+      const int row = border_index(a.border, top + r, plane.rows);
+      int code = plane.phase[k].black;
+      if (sample != kNoSignal && row != kNoSignal)
+        code = decode_sample(
+            __ldg(reinterpret_cast<const std::uint16_t*>(plane.src + row * plane.src_pitch) +
+                  sample * kComponents + k),
+            plane.layout);
+      std::uint8_t* const to = patch + kBytes * (kParts * r + 2 * k) + n;
+      to[0] = static_cast<std::uint8_t>(code);
+      to[kBytes] = static_cast<std::uint8_t>(code >> 8);
+    }
+  }
+  __syncwarp();
+}
+
+/// words[byte][group] of a warp's lanes, from a patch.
+template <bool kSparse, int kComponents, int kGroups>
+__device__ __forceinline__ void take_wide_patch(const std::uint8_t* patch,
+                                                OctetWords<kGroups>& words) {
+  const int lane = threadIdx.x, group = lane / 4;
+  constexpr int kBytes = kPartBytes<kComponents>, kParts = kWideParts<kComponents>;
+  const std::uint8_t* const from = patch +
+                                   kBytes * (kParts * (lane % 4) + 2 * (group % kComponents)) +
+                                   8 * (group / kComponents);
+#pragma unroll
+  for (int b = 0; b < 2; ++b)
+#pragma unroll
+    for (int j = 0; j < kGroups; ++j)
+#pragma unroll
+      for (int n = 0; n < kOctetWords; ++n) {
+        const std::uint8_t* const part = from + kBytes * (kParts * kGroupRows * j + b);
+        if constexpr (kSparse) {
+          const auto* const pairs = reinterpret_cast<const std::uint16_t*>(part);
+          words[b][j][n] = pairs[n] | static_cast<unsigned>(pairs[n + 4]) << 16;
+        } else {
+          words[b][j][n] = reinterpret_cast<const unsigned*>(part)[n];
+        }
+      }
+}
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor` for small masks on packed 4:2:2 (YUY2 and its kin): the pairs and quads of
+// tensor_pairs.cu, each component by itself.
+//
+// A column is sixteen bytes: eight samples of luma, for four pairs or two quads, and four of each
+// chroma, for two pairs or a quad each. A lane parts its column as it comes, and gets from the
+// columns beside it four samples of each component. All rows are whole pieces of sixteen bytes, and
+// masks reach four samples to a side, so that ghosts are some of the eight samples next to them, or
+// lie at the row's other end: no column needs another way.
+#include "kernels/cuda/tensor/packed/tensor_packed_pairs.h"
+#include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
+#include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
+#include "kernels/cuda/tensor/tensor_march.cuh"
+
+namespace convolve {
+namespace {
+
+/// What makes codes of a component's sums.
+struct PackedEpilogue {
+  int start;
+  float base;
+  const Epilogue& general;
+
+  __device__ PackedEpilogue(const TensorPlane& plane, int k)
+      : start(in_register(plane.phase[packed_phase(plane, k)].start)),
+        base(in_register(plane.phase[packed_phase(plane, k)].base)),
+        general(plane.phase[packed_phase(plane, k)].general) {}
+};
+
+/// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
+template <Codes kCodes, int kSteps, int kShift>
+class PackedPairs {
+ public:
+  using Output = PairOutput<PairPlace>;
+  static constexpr int kGroups = kSteps, kBlocks = 4;
+
+  __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
+      : weights_(a, plane),
+        scale_(in_register(plane.scale)),
+        luma_(plane, 0),
+        chroma_(plane, 2),
+        luma_first_(luma_first(plane)) {}
+
+  /// A lane's sixteen bytes, twice.
+  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
+                                        uint4 (&sixteen)[2]) const {
+    uint2 made_luma[2];
+    unsigned made_chroma[2][2];
+    {
+      int sum[4][4];
+      weights_.template multiply_by<kShift>(
+          words.luma[0], {luma_.start, luma_.start, luma_.start, luma_.start}, sum);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const auto word = [&](int w) {
+          return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, luma_.general, scale_,
+                                   luma_.base);
+        };
+        made_luma[half] = make_uint2(word(0), word(1));
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      int sum[2][4];
+      weights_.template multiply_by<kShift>(
+          words.chroma[c], {chroma_.start, chroma_.start, chroma_.start, chroma_.start}, sum);
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        made_chroma[half][c] =
+            pair_word<kCodes>(sum[0], sum[1], half, chroma_.general, scale_, chroma_.base);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      sixteen[half] =
+          packed_bytes(made_luma[half], made_chroma[half][0], made_chroma[half][1], luma_first_);
+  }
+
+ private:
+  PairWeights<kCodes, kSteps> weights_;
+  float scale_;
+  PackedEpilogue luma_, chroma_;
+  bool luma_first_;
+};
+
+/// Products of 4 rows x 4 samples, in the same terms: two of luma, and one of each chroma.
+template <Codes kCodes>
+class PackedQuads {
+ public:
+  using Output = PairOutput<QuadPlace>;
+  /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
+  static constexpr int kGroups = kQuadGroups, kBlocks = 3;
+
+  __device__ PackedQuads(const TensorArguments& a, const TensorPlane& plane)
+      : weights_(a, plane),
+        scale_(in_register(plane.scale)),
+        luma_(plane, 0),
+        chroma_(plane, 2),
+        luma_first_(luma_first(plane)) {
+    make_starts<kCodes>(luma_.start, luma_start_);
+    make_starts<kCodes>(chroma_.start, chroma_start_);
+  }
+
+  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
+                                        uint4 (&sixteen)[2]) const {
+    constexpr int kQuads = 4;
+    int start[kQuads][4], sum[2][kQuads][4];
+#pragma unroll
+    for (int i = 0; i < kQuads; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[i][k] = i < 2 ? luma_start_[k] : chroma_start_[k];
+    weights_.multiply_by(
+        [&](int g, int i, int m) {
+          return i < 2 ? words.luma[0][g][i + m] : words.chroma[i - 2][g][m];
+        },
+        start, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      uint2 luma;
+      unsigned even, odd;
+      two_quad_words<kCodes>(sum[half][0], sum[half][1], luma_.general, scale_, luma_.base, luma.x,
+                             luma.y);
+      two_quad_words<kCodes>(sum[half][2], sum[half][3], chroma_.general, scale_, chroma_.base,
+                             even, odd);
+      sixteen[half] = packed_bytes(luma, even, odd, luma_first_);
+    }
+  }
+
+ private:
+  QuadWeights<kCodes, false> weights_;
+  float scale_;
+  PackedEpilogue luma_, chroma_;
+  int luma_start_[4], chroma_start_[4];
+  bool luma_first_;
+};
+
+template <class Way>
+__global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
+    tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
+  admit_next_launch();
+  const TensorPlane& plane = a.plane[0];
+  const WarpPlace place(a, plane);
+  if (place.y >= plane.rows) return;
+  fetch_rows(plane, place.x, place.y - a.anchor_y,
+             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  const Way way(a, plane);
+  PackedColumns columns(a, plane, place.x);
+  march(a, plane, columns, way, place);
+}
+
+using PackedKernel = void (*)(TensorArguments);
+
+template <Codes kCodes>
+PackedKernel select_way(const TensorArguments& a) {
+  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
+  if (a.quads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
+  if (a.pair_steps == kFew)
+    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 0>>
+                             : tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 1>>;
+  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 0>>
+                           : tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 1>>;
+}
+
+PackedKernel select_kernel(const TensorArguments& a, Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return select_way<Codes::kBits>(a);
+    case Codes::kFloat:
+      return select_way<Codes::kFloat>(a);
+    case Codes::kGeneral:
+      break;
+  }
+  return select_way<Codes::kGeneral>(a);
+}
+
+}  // namespace
+
+cudaError_t load_tensor_packed_pairs(const TensorArguments& arguments) {
+  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
+}
+
+cudaError_t resident_tensor_packed_pairs_blocks(const TensorArguments& arguments, int* blocks) {
+  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
+}
+
+cudaError_t launch_tensor_packed_pairs(const TensorArguments& arguments, cudaStream_t stream) {
+  return launch_overlapping(select_kernel(arguments, arguments.codes),
+                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
+                            stream, arguments);
+}
+
+}  // namespace convolve

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Picture rows of packed 4:2:2 on their way into the registers of tensor_packed_pairs.cu.
+#pragma once
+
+#include "kernels/cuda/tensor/packed/tensor_packed_piece.cuh"
+#include "kernels/cuda/tensor/tensor_march.cuh"
+
+namespace convolve {
+namespace {
+
+/// A picture row on its way into the registers of a lane: its column, and what lies beside the
+/// warp's columns, if it is at their end.
+struct PackedLoad {
+  uint4 own, outer;
+};
+
+/// What a lane sees of kGroups groups of picture rows: samples -4 .. 11 of luma, -4 .. 7 of chroma.
+template <int kGroups>
+struct PackedWords {
+  unsigned luma[1][kGroups][4];
+  unsigned chroma[2][kGroups][3];
+};
+
+template <int kGroups>
+__device__ __forceinline__ void drop_groups(PackedWords<kGroups>& words) {
+  drop_groups(words.luma);
+  drop_groups(words.chroma);
+}
+
+/// Rows and columns of a warp's part of operand B. Lanes hold columns and rows as those of
+/// tensor_pair_rows.cuh do.
+class PackedColumns {
+ public:
+  using Load = PackedLoad;
+  template <int kGroups>
+  using Words = PackedWords<kGroups>;
+
+  /// The outputs start at byte x.
+  __device__ PackedColumns(const TensorArguments& a, const TensorPlane& plane, int x)
+      : border_(a.border),
+        rows_(plane.rows),
+        pitch_(plane.src_pitch),
+        luma_first_(luma_first(plane)) {
+    const int lane = threadIdx.x, t = lane % 4;
+    const int own = lane / 8 + 4 * (lane / 4 % 2);
+    const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
+    const int c = min(own, last);  // Columns behind the picture load something all the same.
+    const auto lane_of = [&](int column) { return 4 * (2 * (column % 4) + column / 4) + t; };
+    before_ = lane_of(max(own - 1, 0));
+    after_ = lane_of(min(own + 1, kColumns - 1));
+    first_ = c == 0;
+    final_ = c == last;
+    const bool left = first_ && x == 0;
+    const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
+    const bool wrap = border_ == Border::kWrap;
+    ghosts_ = (left || right) && !wrap;
+    luma_select_ = plane.ghost_select[left ? 0 : 1];
+    chroma_select_ = plane.chroma_select[left ? 0 : 1];
+    beside_ = first_ ? -kColumnBytes : kColumnBytes;
+    if (wrap && left) beside_ += plane.row_bytes;
+    if (wrap && right) beside_ -= plane.row_bytes;
+    loads_outer_ = (first_ || final_) && !ghosts_;
+    from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(t) * pitch_;
+    luma_black_ = packed_black(plane, 0);
+    chroma_black_ = packed_black(plane, 2);
+  }
+
+  /// Starts loading kCount groups of picture rows from row `top` on.
+  template <int kCount>
+  __device__ __forceinline__ void load(int top, PackedLoad (&loads)[kCount]) {
+    const std::uint8_t* from = from_ + top * pitch_;
+    if (top >= 0 && top + kGroupRows * kCount <= rows_) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
+        load_row(from, loads[j]);
+      return;
+    }
+    const int t = threadIdx.x % 4;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      const int row = border_index(border_, top + kGroupRows * j + t, rows_);
+      if (row != kNoSignal) {
+        load_row(from_ + (row - t) * pitch_, loads[j]);
+      } else {
+        const uint2 luma = {luma_black_, luma_black_};
+        loads[j].own = packed_bytes(luma, chroma_black_, chroma_black_, luma_first_);
+        loads[j].outer = loads[j].own;
+      }
+    }
+  }
+
+  /// Waits for a row: it becomes words of `group`.
+  template <int kGroups>
+  __device__ __forceinline__ void take(const PackedLoad& load, int group,
+                                       PackedWords<kGroups>& words) const {
+    const PackedPiece own(load.own, luma_first_);
+    const PackedPiece outer(load.outer, luma_first_);
+    unsigned luma = first_ ? outer.luma.y : outer.luma.x;
+    const bool black = border_ == Border::kZero;
+    if (ghosts_) luma = black ? luma_black_ : __byte_perm(own.luma.x, own.luma.y, luma_select_);
+    const unsigned before = __shfl_sync(~0u, own.luma.y, before_);
+    const unsigned after = __shfl_sync(~0u, own.luma.x, after_);
+    unsigned(&made)[4] = words.luma[0][group];
+    made[0] = first_ ? luma : before;
+    made[1] = own.luma.x;
+    made[2] = own.luma.y;
+    made[3] = final_ ? luma : after;
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const unsigned left = __shfl_sync(~0u, own.chroma[c], before_);
+      const unsigned right = __shfl_sync(~0u, own.chroma[c], after_);
+      unsigned chroma = outer.chroma[c];
+      if (ghosts_)
+        chroma = black ? chroma_black_
+                       : __byte_perm(first_ ? own.chroma[c] : left, first_ ? right : own.chroma[c],
+                                     chroma_select_);
+      words.chroma[c][group][0] = first_ ? chroma : left;
+      words.chroma[c][group][1] = own.chroma[c];
+      words.chroma[c][group][2] = final_ ? chroma : right;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load_row(const std::uint8_t* from, PackedLoad& load) const {
+    load.own = __ldg(reinterpret_cast<const uint4*>(from));
+    if (loads_outer_) load.outer = __ldg(reinterpret_cast<const uint4*>(from + beside_));
+  }
+
+  Border border_;
+  int rows_;
+  std::int64_t pitch_;
+  const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
+  int beside_;
+  int before_, after_;  ///< Lanes of the columns beside the lane's.
+  unsigned luma_select_, chroma_select_, luma_black_, chroma_black_;
+  bool luma_first_, first_, final_, ghosts_, loads_outer_;
+};
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Products of 8 rows x 2 adjacent bytes (tensor_fragments.h): from what a lane holds of picture
+// rows to sixteen codes.
+#pragma once
+
+#include "kernels/cuda/device/tensor_mma.cuh"
+#include "kernels/cuda/tensor/tensor_store.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kGroupRows = 4;
+constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+
+/// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
+/// or 16 samples of each of two components that are parted, for four products. kOuter: words of
+/// these to either side of its column; of large quads two.
+template <int kParts, int kOuter = 1>
+constexpr int kWordsOfPart = 4 / kParts + 2 * kOuter;
+constexpr int kPairWords = kWordsOfPart<1>;
+
+/// Where a lane's two times sixteen bytes of 128 bytes x 8 rows go, step after step: from byte
+/// Place::x() of Place::row() on, and the same Place::kNextX bytes and kNextRow rows further.
+template <class Place>
+class PairOutput {
+ public:
+  using Made = uint4[2];
+
+  /// The outputs start at byte x of row y.
+  __device__ PairOutput(const TensorPlane& plane, int x, int y)
+      : plane_(plane), row_(y + Place::row()) {
+    const int own_x = x + Place::x();
+    near_inside_ = own_x < plane.row_bytes;
+    far_inside_ = own_x + Place::kNextX < plane.row_bytes;
+    to_ = plane.dst + row_ * plane.dst_pitch + own_x;
+  }
+
+  __device__ __forceinline__ void store(const Made& made) const {
+    if (near_inside_ && row_ < plane_.rows) *reinterpret_cast<uint4*>(to_) = made[0];
+    if (far_inside_ && row_ + Place::kNextRow < plane_.rows)
+      *reinterpret_cast<uint4*>(to_ + Place::kNextRow * plane_.dst_pitch + Place::kNextX) = made[1];
+  }
+
+  __device__ __forceinline__ void next() {
+    row_ += kRows;
+    to_ += kRows * plane_.dst_pitch;
+  }
+
+ private:
+  const TensorPlane& plane_;
+  int row_;
+  bool near_inside_, far_inside_;
+  std::uint8_t* to_;
+};
+
+/// Of pairs.
+struct PairPlace {
+  static constexpr int kNextX = 4 * kColumnBytes, kNextRow = 0;
+  static __device__ __forceinline__ int x() { return kColumnBytes * (threadIdx.x % 4); }
+  static __device__ __forceinline__ int row() { return threadIdx.x / 4; }
+};
+
+/// __byte_perm(), where it stands: moved out of loops it would fill registers.
+template <unsigned kSelect>
+__device__ __forceinline__ unsigned permute(unsigned low, unsigned high) {
+  unsigned made;
+  asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(low), "r"(high), "n"(kSelect));
+  return made;
+}
+
+/// `value`, the same in all lanes, in a register: the compiler would load it anew from the
+/// arguments wherever it is used, a hundred times over.
+template <class T>
+__device__ __forceinline__ T in_register(T value) {
+  return __shfl_sync(~0u, value, 0);
+}
+
+/// sum = start + products with a group of picture rows: number i sees the words from byte 2 i +
+/// kShift on. Each product has its words made anew, as it takes them from a pair of registers.
+template <int kShift, int kProducts, int kWords>
+__device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const uint4& weights,
+                                               const unsigned (&words)[kWords],
+                                               const int (&start)[kProducts][4]) {
+  static_assert(kWords == kProducts / 2 + 2, "the last window ends with the last word");
+  constexpr unsigned kEven = 0x3210 + 0x1111 * kShift, kOdd = kEven + 0x2222;
+#pragma unroll
+  for (int i = 0; i < kProducts; ++i) {
+    const unsigned low = words[i / 2], middle = words[i / 2 + 1], high = words[i / 2 + 2];
+    const uint2 window =
+        i % 2 == 1    ? make_uint2(permute<kOdd>(low, middle), permute<kOdd>(middle, high))
+        : kShift == 0 ? make_uint2(low, middle)
+                      : make_uint2(permute<kEven>(low, middle), permute<kEven>(middle, high));
+    multiply(sum[i], weights, window, start[i]);
+  }
+}
+
+/// What sums of a component begin with: with one digit in four registers that the compiler cannot
+/// know to be equal, as it would load the value anew for each of a product's operands otherwise. No
+/// lane's number is above 31. With more digits there are no registers to spare.
+template <Codes kCodes>
+__device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    start[k] = value + (kCodes == Codes::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
+}
+
+/// The mask, of which one digit stays in registers.
+template <Codes kCodes, int kSteps>
+class PairWeights {
+ public:
+  __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
+      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
+    if constexpr (kOne) {
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s)
+        only_[s] = __ldg(fragments_ + 32 * s);
+    }
+  }
+
+  /// sum = start + products with the words of all steps.
+  template <int kShift, int kProducts, int kWords>
+  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
+                                              const int (&start)[4],
+                                              int (&sum)[kProducts][4]) const {
+    int first[kProducts][4];
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        first[i][k] = kOne || digits_ == 1 ? start[k] : 0;
+    multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], first);
+#pragma unroll
+    for (int s = 1; s < kSteps; ++s)
+      multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
+    if constexpr (!kOne) {
+      const uint4* fragment = fragments_ + 32 * kSteps;
+#pragma unroll 1
+      for (int left = digits_ - 1; left > 0; --left) {
+#pragma unroll
+        for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+          for (int k = 0; k < 4; ++k)
+            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start[k] : 0);
+#pragma unroll
+        for (int s = 0; s < kSteps; ++s, fragment += 32)
+          multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
+      }
+    }
+  }
+
+ private:
+  static constexpr bool kOne = kCodes == Codes::kBits;
+  const uint4* fragments_;
+  uint4 only_[kSteps];
+  int digits_;
+};
+
+/// Four adjacent codes of a component, of two products; those of column t, or with `half` of
+/// column t + 4.
+template <Codes kCodes>
+__device__ __forceinline__ unsigned pair_word(const int (&even)[4], const int (&odd)[4], int half,
+                                              const Epilogue& general, float scale, float base) {
+  const int sums[4] = {even[half], odd[half], even[2 + half], odd[2 + half]};
+  if constexpr (kCodes != Codes::kGeneral) {
+    const float bases[4] = {base, base, base, base};
+    return fast_codes<kCodes>(sums, scale, bases);
+  } else {
+    const Epilogue* const epilogues[4] = {&general, &general, &general, &general};
+    return general_codes(sums, epilogues);
+  }
+}
+
+/// Sixteen adjacent codes of one component.
+template <Codes kCodes>
+__device__ __forceinline__ uint4 pair_codes(const int (&sum)[kRows][4], int half,
+                                            const Epilogue& general, float scale, float base) {
+  const auto word = [&](int w) {
+    return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+  };
+  return make_uint4(word(0), word(1), word(2), word(3));
+}
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Picture rows on their way into the registers of tensor_pairs.cu.
+#pragma once
+
+#include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
+
+namespace convolve {
+namespace {
+
+/// A picture row on its way into the registers of a lane.
+template <int kParts, int kOuter>
+struct PairPiece {
+  static_assert(kParts * kOuter <= 2, "there are no more words beside a column");
+  uint4 own;                        ///< Bytes 0 .. 15 of its column,
+  unsigned outer[kParts * kOuter];  ///< and what lies beside the warp's columns, if it is at their
+                                    ///< end.
+};
+
+/// Word n of component c, of words in which kParts components lie in turn.
+template <int kParts, int kWords>
+__device__ __forceinline__ unsigned parted(const unsigned (&words)[kWords], int c, int n) {
+  static_assert(kParts <= 2, "of more components a word has fewer samples");
+  if constexpr (kParts == 1) return words[n];
+  return __byte_perm(words[2 * n], words[2 * n + 1], c == 0 ? 0x6420 : 0x7531);
+}
+
+/// Rows and columns of a warp's part of operand B, of which a lane holds bytes -4 .. 19 of its
+/// column in each row, or samples -4 .. 11 of each component; where kOuter is 2, bytes -8 .. 23.
+/// Lane group g holds the column g / 2 + 4 (g % 2), and in each group of picture rows row t = lane
+/// % 4.
+template <int kParts, int kOuter>
+class PairColumns {
+  static constexpr int kWords = kWordsOfPart<kParts, kOuter>, kOwn = 4 / kParts;
+
+ public:
+  using Load = PairPiece<kParts, kOuter>;
+  template <int kGroups>
+  using Words = unsigned[kParts][kGroups][kWords];
+
+  /// The outputs start at byte x.
+  __device__ PairColumns(const TensorArguments& a, const TensorPlane& plane, int x)
+      : border_(a.border), rows_(plane.rows), pitch_(plane.src_pitch) {
+    const int lane = threadIdx.x, t = lane % 4;
+    const int own = lane / 8 + 4 * (lane / 4 % 2);
+    const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
+    const int c = min(own, last);  // Columns behind the picture load something all the same.
+    const auto lane_of = [&](int column) { return 4 * (2 * (column % 4) + column / 4) + t; };
+    before_ = lane_of(max(own - 1, 0));
+    after_ = lane_of(min(own + 1, kColumns - 1));
+    first_ = c == 0;
+    final_ = c == last;
+    // Beside the picture stand ghosts: four of the eight bytes next to them, four of those behind
+    // the next four, or what lies on its other side.
+    const bool left = first_ && x == 0;
+    const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
+    ghosts_ = left || right;
+    int beside = first_ ? -4 * kParts * kOuter : final_ ? kColumnBytes : 0;
+    if (ghosts_) {
+      select_ = left ? plane.ghost_select[0] : plane.ghost_select[1];
+      if constexpr (kOuter == 2) far_select_ = left ? plane.far_select[0] : plane.far_select[1];
+      beside = border_ != Border::kWrap ? 0
+               : left                   ? beside + plane.row_bytes
+                                        : beside - plane.row_bytes;
+    }
+    from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(t) * pitch_;
+    beside_ = beside;
+    black_ = plane.pair_black;
+  }
+
+  /// Starts loading kCount groups of picture rows from row `top` on.
+  template <int kCount>
+  __device__ __forceinline__ void load(int top, Load (&pieces)[kCount]) {
+    const std::uint8_t* from = from_ + top * pitch_;
+    if (top >= 0 && top + kGroupRows * kCount <= rows_) {
+#pragma unroll
+      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
+        load_row(from, pieces[j]);
+      return;
+    }
+    const int t = threadIdx.x % 4;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      const int row = border_index(border_, top + kGroupRows * j + t, rows_);
+      if (row != kNoSignal) {
+        load_row(from_ + (row - t) * pitch_, pieces[j]);
+      } else {
+        pieces[j].own = make_uint4(black_, black_, black_, black_);
+#pragma unroll
+        for (unsigned& outer : pieces[j].outer)
+          outer = black_;
+      }
+    }
+  }
+
+  /// Waits for a row: words[c][group] of it.
+  template <int kGroups>
+  __device__ __forceinline__ void take(const Load& piece, int group,
+                                       unsigned (&words)[kParts][kGroups][kWords]) const {
+    const unsigned all[4] = {piece.own.x, piece.own.y, piece.own.z, piece.own.w};
+#pragma unroll
+    for (int c = 0; c < kParts; ++c) {
+      unsigned own[kOwn];
+#pragma unroll
+      for (int n = 0; n < kOwn; ++n)
+        own[n] = parted<kParts>(all, c, n);
+      unsigned outer[kOuter];
+#pragma unroll
+      for (int n = 0; n < kOuter; ++n)
+        outer[n] = parted<kParts>(piece.outer, c, n);
+      if (ghosts_ && border_ != Border::kWrap) make_ghosts(own, outer);
+      unsigned(&made)[kWords] = words[c][group];
+#pragma unroll
+      for (int n = 0; n < kOuter; ++n) {
+        const unsigned before = __shfl_sync(~0u, own[kOwn - kOuter + n], before_);
+        const unsigned after = __shfl_sync(~0u, own[n], after_);
+        made[n] = first_ ? outer[n] : before;
+        made[kOuter + kOwn + n] = final_ ? outer[n] : after;
+      }
+#pragma unroll
+      for (int n = 0; n < kOwn; ++n)
+        made[kOuter + n] = own[n];
+    }
+  }
+
+ private:
+  /// Ghosts in the order in which they lie beside the words of the column.
+  __device__ __forceinline__ void make_ghosts(const unsigned (&own)[kOwn],
+                                              unsigned (&outer)[kOuter]) const {
+    const unsigned near = border_ == Border::kZero
+                              ? black_
+                              : __byte_perm(first_ ? own[0] : own[kOwn - 2],
+                                            first_ ? own[1] : own[kOwn - 1], select_);
+    outer[0] = near;
+    if constexpr (kOuter == 2) {
+      const bool alike = border_ == Border::kZero || border_ == Border::kReplicate;
+      const unsigned far = alike ? near : __byte_perm(own[1], own[2], far_select_);
+      outer[0] = first_ ? far : near;
+      outer[1] = first_ ? near : far;
+    }
+  }
+
+  __device__ __forceinline__ void load_row(const std::uint8_t* from, Load& piece) const {
+    piece.own = __ldg(reinterpret_cast<const uint4*>(from));
+    if constexpr (kParts * kOuter == 1) {
+      piece.outer[0] = __ldg(reinterpret_cast<const unsigned*>(from + beside_));
+    } else {
+      const uint2 outer = __ldg(reinterpret_cast<const uint2*>(from + beside_));
+      piece.outer[0] = outer.x;
+      piece.outer[1] = outer.y;
+    }
+  }
+
+  Border border_;
+  int rows_;
+  std::int64_t pitch_;
+  const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
+  int beside_;
+  int before_, after_;  ///< Lanes of the columns beside the lane's.
+  unsigned select_ = 0, far_select_ = 0, black_;
+  bool first_, final_, ghosts_;
+};
+
+}  // namespace
+}  // namespace convolve

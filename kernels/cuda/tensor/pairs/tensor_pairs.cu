@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor` for small masks: products of 8 rows x 2 adjacent bytes (pairs), or of 4 rows x 4
+// (quads), from registers only.
+//
+// Operand A holds the mask as eight output rows and two adjacent output bytes see a group of four
+// picture rows in windows of 8 bytes (tensor_fragments.h). Operand B of product i is, for each of
+// eight columns of 16 bytes, the window of its bytes 2 i and 2 i + 1, so that eight products make
+// 128 bytes x 8 rows from one group: at 5x5 three groups, 24 products, where a product for each
+// mask row takes 40. The 24 bytes from which a lane cuts its windows are loaded once, for all
+// products; a lane ends up with 16 adjacent bytes of two columns, which it stores as they are.
+//
+// Masks up to 9x9 are for quads (tensor_quad.cuh): as a window of theirs is cut from nothing, half
+// as many products again as 7x7 takes in pairs take no longer. Larger ones, up to 17x13, are for
+// large quads, whose lanes hold two words to either side of their column. They read the weights
+// anew for each eight rows: all of them would leave room for 12 warps a processor, which take 14.2
+// us where 16 take 11.6 (13x13, 4K, H100).
+//
+// A frame is read and written once, and waiting for memory is what a small mask costs (H100: 24
+// products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
+// rows of a warp's first step are in flight at once, and those of the next step while this one
+// multiplies. Instructions are the rest: what does not change from step to step is made before. And
+// while the launch before still ends, the L2 cache fetches what a warp will see first.
+//
+// Two components that lie in turn (the chroma of NV12) reach twice as many bytes. Where a window
+// does not hold that, a lane parts them as they come: 16 samples of each make the windows of four
+// products, and their codes take turns again. Pixels of three and four bytes have kernels of their
+// own (tensor_pixels.cu).
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
+#include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
+#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
+#include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_march.cuh"
+
+namespace convolve {
+namespace {
+
+/// Weights, and what sums with them begin with.
+template <class Weights, Codes kCodes>
+struct WithStart : Weights {
+  int start[4];
+
+  __device__ WithStart(const TensorArguments& a, const TensorPlane& plane) : Weights(a, plane) {
+    make_starts<kCodes>(plane.phase[0].start, start);
+  }
+};
+
+/// Products of 8 rows x 2 bytes.
+template <Codes kCodes, int kSteps, int kShift>
+struct Pairs : PairPlace {
+  static constexpr int kGroups = kSteps, kOuter = 1;
+  using Weights = WithStart<PairWeights<kCodes, kSteps>, kCodes>;
+
+  /// made[half]: words of a component in these sixteen bytes, and in the others.
+  template <int kWords, int kMade>
+  static __device__ __forceinline__ void codes(const Weights& weights,
+                                               const unsigned (&words)[kGroups][kWords],
+                                               const Epilogue& general, float scale, float base,
+                                               unsigned (&made)[2][kMade]) {
+    int sum[2 * kMade][4];
+    weights.template multiply_by<kShift>(words, weights.start, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int w = 0; w < kMade; ++w)
+        made[half][w] = pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+  }
+};
+
+/// Products of 4 rows x 4 bytes, in the same terms.
+template <Codes kCodes, bool kLarge>
+struct Quads : QuadPlace {
+  static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
+  static constexpr int kGroups = kWindow.groups + 1, kOuter = kLarge ? 2 : 1;
+  using Weights = WithStart<QuadWeights<kCodes, kLarge>, kCodes>;
+
+  template <int kWords, int kMade>
+  static __device__ __forceinline__ void codes(const Weights& weights,
+                                               const unsigned (&words)[kGroups][kWords],
+                                               const Epilogue& general, float scale, float base,
+                                               unsigned (&made)[2][kMade]) {
+    static_assert(kWords == kMade + kWindow.words - 1, "the last window ends with the last word");
+    int start[kMade][4], sum[2][kMade][4];
+#pragma unroll
+    for (int i = 0; i < kMade; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[i][k] = weights.start[k];
+    weights.multiply_by([&](int g, int i, int m) { return words[g][i + m]; }, start, sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      quad_words<kCodes>(sum[half], general, scale, base, made[half]);
+  }
+};
+
+/// Picture rows that the patch of an edge holds: whole turns of fill_patch().
+template <class Way>
+constexpr int kPatchRows = (Way::kGroups * kGroupRows + kRows - 1) / kRows* kRows;
+
+// Out of line: code that nearly all warps skip makes them wait for theirs.
+
+__device__ __noinline__ void fill_edge(const TensorArguments& a, const TensorPlane& plane, int x,
+                                       int top, int rows, std::uint8_t* patch) {
+#pragma unroll 1
+  for (int r = 0; r < rows; r += kRows)
+    fill_patch(plane, a.border, x, top + r, patch + r * kSpanBytes);
+  __syncwarp();
+}
+
+__device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row, uint4 sixteen) {
+  Output(plane, x).store(row, sixteen.x);
+  Output(plane, x + 4).store(row, sixteen.y);
+  Output(plane, x + 8).store(row, sixteen.z);
+  Output(plane, x + 12).store(row, sixteen.w);
+}
+
+/// What a lane holds of the rows that eight output rows see, components one after the other.
+template <class Way, int kParts>
+using WordsOf = unsigned[kParts][Way::kGroups][kWordsOfPart<kParts, Way::kOuter>];
+
+/// Rows that columns with ghosts of other kinds than PairColumns knows see.
+template <class Way, int kParts>
+__device__ __forceinline__ void load_edge(const TensorArguments& a, const TensorPlane& plane, int x,
+                                          int top, std::uint8_t* patch,
+                                          WordsOf<Way, kParts>& words) {
+  constexpr int kMargin = 8, kOuter = Way::kOuter, kAll = 4 + 2 * kParts * kOuter;
+  fill_edge(a, plane, x - kMargin, top, kPatchRows<Way>, patch);
+  const int lane = threadIdx.x, column = lane / 8 + 4 * (lane / 4 % 2);
+  const std::uint8_t* from =
+      patch + lane % 4 * kSpanBytes + kMargin - 4 * kParts * kOuter + kColumnBytes * column;
+#pragma unroll
+  for (int j = 0; j < Way::kGroups; ++j) {
+    unsigned all[kAll];
+#pragma unroll
+    for (int w = 0; w < kAll; ++w)
+      all[w] = reinterpret_cast<const unsigned*>(from + j * kGroupRows * kSpanBytes)[w];
+#pragma unroll
+    for (int c = 0; c < kParts; ++c)
+#pragma unroll
+      for (int n = 0; n < kWordsOfPart<kParts, kOuter>; ++n)
+        words[c][j][n] = parted<kParts>(all, c, n);
+  }
+}
+
+/// Codes of a plane: a lane's sixteen bytes, twice, of words[component] of the rows that it sees.
+template <class Way, int kParts>
+class PairFilter {
+ public:
+  using Place = Way;
+  using Output = PairOutput<Way>;
+  static constexpr int kGroups = Way::kGroups;
+
+  __device__ PairFilter(const TensorArguments& a, const TensorPlane& plane)
+      : weights_(a, plane),
+        scale_(in_register(plane.scale)),
+        base_(in_register(plane.phase[0].base)),
+        general_(plane.phase[0].general) {}
+
+  __device__ __forceinline__ void codes(const WordsOf<Way, kParts>& words,
+                                        uint4 (&sixteen)[2]) const {
+    unsigned made[2][kParts][4 / kParts];
+#pragma unroll
+    for (int c = 0; c < kParts; ++c) {
+      unsigned of_one[2][4 / kParts];
+      Way::codes(weights_, words[c], general_, scale_, base_, of_one);
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int w = 0; w < 4 / kParts; ++w)
+          made[half][c][w] = of_one[half][w];
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      sixteen[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
+                                 interleaved<1>(made[half], 2), interleaved<1>(made[half], 3));
+  }
+
+ private:
+  typename Way::Weights weights_;
+  float scale_, base_;
+  const Epilogue& general_;
+};
+
+/// Inner columns.
+template <class Way, int kParts>
+__device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
+                                             WarpPlace place) {
+  fetch_rows(plane, place.x, place.y - a.anchor_y,
+             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  const PairFilter<Way, kParts> filter(a, plane);
+  PairColumns<kParts, Way::kOuter> columns(a, plane, place.x);
+  march(a, plane, columns, filter, place);
+}
+
+/// 128 bytes x 8 rows of a column at the picture's edge.
+template <class Way, int kParts>
+__device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
+                                            WarpPlace place, std::uint8_t* patch) {
+  await_previous_launch();
+  WordsOf<Way, kParts> words;
+  load_edge<Way, kParts>(a, plane, place.x, place.y - a.anchor_y, patch, words);
+  uint4 sixteen[2];
+  PairFilter<Way, kParts>(a, plane).codes(words, sixteen);
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = place.y + Way::row() + half * Way::kNextRow;
+    if (row < plane.rows)
+      store_edge(plane, place.x + Way::x() + half * Way::kNextX, row, sixteen[half]);
+  }
+}
+
+/// kMostParts: of any plane's.
+template <class Way, int kMostParts>
+__global__ void __launch_bounds__(32 * kWarps, 4)
+    tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Way> * kSpanBytes];
+  admit_next_launch();
+  const TensorPlane& plane = plane_of_block(a);
+  const WarpPlace place(a, plane);
+  if (place.y >= plane.rows) return;
+  const auto filter = [&](auto parts) {
+    constexpr int kParts = decltype(parts)::value;
+    if (place.inner)
+      filter_inner<Way, kParts>(a, plane, place);
+    else
+      filter_edge<Way, kParts>(a, plane, place, patches[threadIdx.y]);
+  };
+  if (plane.parts < kMostParts)
+    filter(std::integral_constant<int, 1>{});
+  else
+    filter(std::integral_constant<int, kMostParts>{});
+}
+
+template <int kSteps, int kShift, int kMostParts>
+PairsKernel select_codes(Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return tensor_pairs_kernel<Pairs<Codes::kBits, kSteps, kShift>, kMostParts>;
+    case Codes::kFloat:
+      return tensor_pairs_kernel<Pairs<Codes::kFloat, kSteps, kShift>, kMostParts>;
+    case Codes::kGeneral:
+      break;
+  }
+  return tensor_pairs_kernel<Pairs<Codes::kGeneral, kSteps, kShift>, kMostParts>;
+}
+
+template <bool kLarge, int kMostParts>
+PairsKernel select_quads(Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return tensor_pairs_kernel<Quads<Codes::kBits, kLarge>, kMostParts>;
+    case Codes::kFloat:
+      return tensor_pairs_kernel<Quads<Codes::kFloat, kLarge>, kMostParts>;
+    case Codes::kGeneral:
+      break;
+  }
+  return tensor_pairs_kernel<Quads<Codes::kGeneral, kLarge>, kMostParts>;
+}
+
+template <int kMostParts>
+PairsKernel select_window(const TensorArguments& a, Codes codes) {
+  if (a.large_quads) return select_quads<true, 1>(codes);
+  if (a.quads) return select_quads<false, kMostParts>(codes);
+  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
+  if (a.pair_steps == kFew)
+    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)
+                             : select_codes<kFew, 1, kMostParts>(codes);
+  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostParts>(codes)
+                           : select_codes<kMany, 1, kMostParts>(codes);
+}
+
+/// Kernels that part components are apart, as the others would be slower with them: 8.9 us for 8.5
+/// at 3x3 with two digits (GRAY8, 4K, H100).
+PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
+  int parts = 1;
+  for (int p = 0; p < a.plane_count; ++p)
+    parts = std::max(parts, a.plane[p].parts);
+  if (parts > 2) return select_tensor_pixels(a, codes);
+  return parts == 1 ? select_window<1>(a, codes) : select_window<2>(a, codes);
+}
+
+/// Shared memory that a block takes in vain, so that no processor has a fourth. Blocks of several
+/// planes come to where there is room, and large quads, which take their time, last as long as the
+/// processor with most of them: where three each are enough, 6.2 us for 6.9 at 1080p and 3.4
+/// for 4.0 at 640x480 (I420, 13x13, H100); one plane takes 3.3 for 3.1. Asked for before blocks are
+/// known, the most there may be.
+int spare_bytes(const TensorArguments& a) {
+  constexpr int kPatches = kWarps * kPatchRows<Quads<Codes::kFloat, true>> * kSpanBytes;
+  int device = 0, processors = 0, shared_bytes = 0;
+  if (!a.large_quads || a.plane_count == 1 || cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
+          cudaSuccess)
+    return 0;
+  return a.blocks > 3 * processors ? 0 : std::max(0, shared_bytes / 4 - kPatches);
+}
+
+}  // namespace
+
+cudaError_t load_tensor_pairs(const TensorArguments& arguments) {
+  const auto spare = static_cast<std::size_t>(spare_bytes(arguments));
+  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), spare);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
+}
+
+cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks) {
+  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
+}
+
+cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream) {
+  return launch_overlapping(select_kernel(arguments, arguments.codes),
+                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
+                            static_cast<std::size_t>(spare_bytes(arguments)), stream, arguments);
+}
+
+}  // namespace convolve

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Products of 4 rows x 4 adjacent bytes (tensor_fragments.h): from what a lane holds of picture
+// rows to sixteen codes, twice.
+//
+// Outputs 4 bytes further along see the next word of a row, so that no window is cut out of others
+// as tensor_pair.cuh has to. Four output rows of a small mask see three groups of picture rows: a
+// product of two groups for each word of the window, and half a product of the third. Those of
+// eight output rows share the groups in the middle, and the weights. Large masks have a group and
+// two words more.
+#pragma once
+
+#include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
+
+namespace convolve {
+namespace {
+
+constexpr int kQuadGroups = kQuadWindow.groups + 1;  ///< That eight output rows see.
+
+/// As PairOutput has it: of one column.
+struct QuadPlace {
+  static constexpr int kNextX = 0, kNextRow = kGroupRows;
+  static __device__ __forceinline__ int x() {
+    return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4);
+  }
+  static __device__ __forceinline__ int row() { return threadIdx.x / 4 % 4; }
+};
+
+/// The mask, of which one digit stays in registers, where it is not large: four output rows see
+/// what the QuadWindow says.
+template <Codes kCodes, bool kLarge>
+class QuadWeights {
+  static constexpr int kWindowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).groups;
+  static constexpr int kWindowWords = (kLarge ? kLargeQuadWindow : kQuadWindow).words;
+  static constexpr int kSeen = kWindowGroups + 1, kPairs = kWindowGroups - 1;
+  static constexpr bool kOne = kCodes == Codes::kBits, kKept = kOne && !kLarge;
+  using Fragments = uint4[kWindowWords][kPairs];
+
+ public:
+  __device__ QuadWeights(const TensorArguments& a, const TensorPlane& plane)
+      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
+    if constexpr (kKept) load(fragments_, only_);
+  }
+
+  /// sum[half] = start + products with all groups: of rows 4 half .. 4 half + 3. word_of(g, i, m):
+  /// word m of the window that quad i has in group g.
+  template <int kQuads, class WordOf>
+  __device__ __forceinline__ void multiply_by(const WordOf& word_of, const int (&start)[kQuads][4],
+                                              int (&sum)[2][kQuads][4]) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i)
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          sum[half][i][k] = kOne || digits_ == 1 ? start[i][k] : 0;
+    if constexpr (kKept) {
+      add_products(only_, word_of, sum);
+    } else if constexpr (kOne) {
+      Fragments weights;
+      load(fragments_, weights);
+      add_products(weights, word_of, sum);
+    } else {
+      const uint4* fragments = fragments_;
+#pragma unroll 1
+      for (int left = digits_;;) {
+        Fragments weights;
+        load(fragments, weights);
+        add_products(weights, word_of, sum);
+        if (--left == 0) break;
+        fragments += 32 * kPairs * kWindowWords;
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+#pragma unroll
+          for (int i = 0; i < kQuads; ++i)
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+              sum[half][i][k] = sum[half][i][k] * 256 + (left == 1 ? start[i][k] : 0);
+      }
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ void load(const uint4* from, Fragments& weights) {
+#pragma unroll
+    for (int m = 0; m < kWindowWords; ++m)
+#pragma unroll
+      for (int g = 0; g < kPairs; ++g)
+        weights[m][g] = __ldg(from + 32 * (kPairs * m + g));
+  }
+
+  /// weights[m][g]: of word m, in groups g and g + 1 of those that four output rows see. Whole
+  /// products take groups of even number and the next, as these lie side by side in registers.
+  template <int kQuads, class WordOf>
+  static __device__ __forceinline__ void add_products(const Fragments& weights,
+                                                      const WordOf& word_of,
+                                                      int (&sum)[2][kQuads][4]) {
+    const auto whole = [&](int half, int m, int group) {
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i)
+        multiply(sum[half][i], weights[m][group - half],
+                 make_uint2(word_of(group, i, m), word_of(group + 1, i, m)), sum[half][i]);
+    };
+    const auto single = [&](int half, const uint2& of, int m, int group) {
+#pragma unroll
+      for (int i = 0; i < kQuads; ++i)
+        multiply_half(sum[half][i], of, word_of(group, i, m), sum[half][i]);
+    };
+#pragma unroll
+    for (int m = 0; m < kWindowWords; ++m) {
+#pragma unroll
+      for (int g = 0; g + 1 < kWindowGroups; g += 2)
+        whole(0, m, g);
+#pragma unroll
+      for (int g = 2; g < kWindowGroups; g += 2)
+        whole(1, m, g);
+      const uint4 first = weights[m][0], last = weights[m][kPairs - 1];
+      if constexpr (kWindowGroups % 2 != 0)
+        single(0, make_uint2(last.z, last.w), m, kWindowGroups - 1);
+      single(1, make_uint2(first.x, first.y), m, 1);
+      if constexpr (kWindowGroups % 2 == 0) single(1, make_uint2(last.z, last.w), m, kWindowGroups);
+    }
+  }
+
+  const uint4* fragments_;
+  Fragments only_;
+  int digits_;
+};
+
+/// Four adjacent codes of each of two quads in the lane's row. The lanes of a column, and of the
+/// one four further, have made two bytes of each quad; the upper half of the warp gets the second
+/// column's.
+template <Codes kCodes>
+__device__ __forceinline__ void two_quad_words(const int (&even)[4], const int (&odd)[4],
+                                               const Epilogue& general, float scale, float base,
+                                               unsigned& first, unsigned& second) {
+  const bool upper = threadIdx.x >= 16;
+  const unsigned select = upper ? 0x1054 : 0x5410;
+  const unsigned near = pair_word<kCodes>(even, odd, 0, general, scale, base);
+  const unsigned far = pair_word<kCodes>(even, odd, 1, general, scale, base);
+  const unsigned own = upper ? far : near;
+  const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
+  first = __byte_perm(own, other, select);
+  second = __byte_perm(own, other, select + 0x2222);
+}
+
+/// made[i]: of quad i.
+template <Codes kCodes, int kQuads>
+__device__ __forceinline__ void quad_words(const int (&sum)[kQuads][4], const Epilogue& general,
+                                           float scale, float base, unsigned (&made)[kQuads]) {
+#pragma unroll
+  for (int i = 0; i < kQuads; i += 2)
+    two_quad_words<kCodes>(sum[i], sum[i + 1], general, scale, base, made[i], made[i + 1]);
+}
+
+}  // namespace
+}  // namespace convolve

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor` for small masks on pixels of three or four bytes: the products of
+// tensor_pairs.cu, each component by itself.
+//
+// A column is eight pixels. A warp makes eight of them, 64 pixels x 8 rows, and marches down. Its
+// rows lie as they come in a ring of shared memory of its own (tensor_pixel_rows.cuh): two steps
+// ahead, and the halo of a column is there for the reading. A lane parts what it reads into four
+// words of each component, from which it cuts the windows of its products; those of all components
+// go on together. Codes go through shared memory, too, as what a lane has would fill no sector by
+// itself, and leave a step later, while the next one's products run.
+//
+// What binds (H100): instructions, of which a warp of three on a scheduler issues one in six
+// clocks, and a third of them part and bring together. So addresses are made before, and what few
+// tiles need is out of line. More warps would spill, and warps at the picture's edges, which others
+// wait for at the end, must not take longer than the rest.
+#include "kernels/cuda/device/overlap.cuh"
+#include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
+#include "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh"
+#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
+#include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_weights.cuh"
+
+namespace convolve {
+namespace {
+
+/// Word n of pixels, of words of their components; that of a byte that is copied may be anything.
+template <int kParts, int kWords>
+__device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered][kWords], int first,
+                                               int n) {
+  if constexpr (kParts == 3) {
+    return interleaved<1>(made, n);
+  } else {
+    const int w = n / 4, i = n % 4;
+    const unsigned two = __byte_perm(made[0][w], made[1][w], 0x0040 + 0x0011 * i);
+    return __byte_perm(two, made[2][w], first == 0 ? 0x0410 + 0x0100 * i : 0x4100 + 0x1000 * i);
+  }
+}
+
+/// Four words of pixels from word 4 i on.
+template <int kParts, int kWords>
+__device__ __forceinline__ uint4 pixel_piece(const unsigned (&made)[kFiltered][kWords], int first,
+                                             int i) {
+  const auto word = [&](int n) { return pixel_word<kParts>(made, first, 4 * i + n); };
+  return make_uint4(word(0), word(1), word(2), word(3));
+}
+
+/// Registers that all hold `value`, and that the compiler cannot know to be equal: otherwise it
+/// would load it anew for each of a product's operands. No lane's number is above 31.
+__device__ __forceinline__ void spread(int value, int (&registers)[4]) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    registers[k] = value + (k + 1) * (fresh_lane() >> 5);
+}
+
+/// sums = start
+template <int kProducts>
+__device__ __forceinline__ void begin_sums(const int (&start)[4],
+                                           int (&sums)[kFiltered][kProducts][4]) {
+#pragma unroll
+  for (int c = 0; c < kFiltered; ++c)
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        sums[c][i][k] = start[k];
+}
+
+/// sums = 256 sums + start: between two digits.
+template <int kProducts>
+__device__ __forceinline__ void shift_sums(int start, int (&sums)[kFiltered][kProducts][4]) {
+#pragma unroll
+  for (int c = 0; c < kFiltered; ++c)
+#pragma unroll
+    for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        sums[c][i][k] = sums[c][i][k] * 256 + start;
+}
+
+/// True if weights of several digits lie in shared memory: at 9x9 33.3 us for 36.7 (BGR, 4K, two
+/// digits, H100). The ring of four bytes leaves no room for them.
+template <int kParts>
+constexpr bool kSharedWeights = kParts == 3;
+
+template <int kParts>
+__device__ __forceinline__ uint4 weights_at(const uint4* from) {
+  if constexpr (kSharedWeights<kParts>) return *from;
+  return __ldg(from);
+}
+
+/// What turns sums into codes.
+struct PixelCodes {
+  const Epilogue& general;
+  float scale, base;
+};
+
+/// Products of 8 rows x 2 samples. group(s, words) parts group s of the picture rows that a step
+/// sees. One digit stays in registers.
+template <Codes kCodes, int kShift>
+class PixelPairs {
+  static constexpr int kSteps = kPairSteps[0];
+  static constexpr bool kOne = kCodes == Codes::kBits;
+  using Words = unsigned[kFiltered][4];
+  using Sums = int[kFiltered][4][4];
+
+ public:
+  static constexpr int kGroups = kSteps;
+  static constexpr int kFragments = kOne ? 0 : kSteps;  ///< Of a digit, if there are several.
+
+  __device__ PixelPairs(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
+      : fragments_(weights + threadIdx.x), digits_(a.digits) {
+    spread(plane.phase[0].start, start_);
+    if constexpr (kOne) {
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s)
+        only_[s] = __ldg(plane.fragments + threadIdx.x + 32 * s);
+    }
+  }
+
+  /// The codes of a step, in the ring.
+  template <int kParts, class Group>
+  __device__ __forceinline__ void filter(const Group& group, const PixelCodes& codes, int first,
+                                         PixelRing<kParts>& ring) const {
+    Sums sums;
+    if constexpr (kOne) {
+      begin_sums(start_, sums);
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+        Words words;
+        group(s, words);
+        add(only_[s], words, sums);
+      }
+    } else {
+      Words words[kSteps];
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s)
+        group(s, words[s]);
+      int start[4];
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        start[k] = digits_ == 1 ? start_[k] : 0;
+      begin_sums(start, sums);
+      const uint4* fragment = fragments_;
+#pragma unroll 1
+      for (int left = digits_;;) {
+#pragma unroll
+        for (int s = 0; s < kSteps; ++s, fragment += 32)
+          add(weights_at<kParts>(fragment), words[s], sums);
+        if (--left == 0) break;
+        shift_sums(left == 1 ? start_[0] : 0, sums);
+      }
+    }
+    unsigned made[kFiltered][4];
+#pragma unroll
+    for (int c = 0; c < kFiltered; ++c)
+#pragma unroll
+      for (int w = 0; w < 4; ++w)
+        made[c][w] = pair_word<kCodes>(sums[c][2 * (w % 2)], sums[c][2 * (w % 2) + 1], w / 2,
+                                       codes.general, codes.scale, codes.base);
+    __syncwarp();
+    const int lane = threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < kParts; ++i)
+      *ring.piece(lane / 4, kParts * (lane % 4) + i) = pixel_piece<kParts>(made, first, i);
+  }
+
+ private:
+  static __device__ __forceinline__ void add(const uint4& weights, const Words& words, Sums& sums) {
+#pragma unroll
+    for (int c = 0; c < kFiltered; ++c)
+      multiply_pairs<kShift>(sums[c], weights, words[c], sums[c]);
+  }
+
+  const uint4* fragments_;
+  uint4 only_[kSteps];
+  int digits_;
+  int start_[4];
+};
+
+/// Products of 4 rows x 4 samples, in the same terms.
+template <Codes kCodes>
+class PixelQuads {
+  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr int kQuads = 2;  ///< In a row of a column.
+  using Words = unsigned[kFiltered][4];
+  using Sums = int[kFiltered][kQuads][4];
+  using Weights = uint4[kQuadWords][2];
+
+ public:
+  static constexpr int kGroups = kQuadGroups;
+  static constexpr int kFragments = kOne ? 0 : 2 * kQuadWords;
+
+  __device__ PixelQuads(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
+      : fragments_(weights + threadIdx.x), digits_(a.digits) {
+    spread(plane.phase[0].start, start_);
+    if constexpr (kOne)
+      load([&](int i) { return __ldg(plane.fragments + threadIdx.x + i); }, only_);
+  }
+
+  template <int kParts, class Group>
+  __device__ __forceinline__ void filter(const Group& group, const PixelCodes& codes, int first,
+                                         PixelRing<kParts>& ring) const {
+    Sums sums[2];
+    Words words[kQuadGroups];
+    int start[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      start[k] = kOne || digits_ == 1 ? start_[k] : 0;
+    begin_sums(start, sums[0]);
+    begin_sums(start, sums[1]);
+    if constexpr (kOne) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        group(2 * half, words[2 * half]);
+        group(2 * half + 1, words[2 * half + 1]);
+        add(only_, half, words, sums);
+      }
+    } else {
+#pragma unroll
+      for (int s = 0; s < kQuadGroups; ++s)
+        group(s, words[s]);
+      const uint4* fragments = fragments_;
+#pragma unroll 1
+      for (int left = digits_;;) {
+        Weights weights;
+        load([&](int i) { return weights_at<kParts>(fragments + i); }, weights);
+        add(weights, 0, words, sums);
+        add(weights, 1, words, sums);
+        if (--left == 0) break;
+        fragments += 32 * 2 * kQuadWords;
+        shift_sums(left == 1 ? start_[0] : 0, sums[0]);
+        shift_sums(left == 1 ? start_[0] : 0, sums[1]);
+      }
+    }
+    unsigned made[2][kFiltered][kQuads];
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int c = 0; c < kFiltered; ++c)
+        quad_words<kCodes>(sums[half][c], codes.general, codes.scale, codes.base, made[half][c]);
+    __syncwarp();
+    const int lane = threadIdx.x, column = 2 * (lane % 4) + lane / 16;
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      ring.keep(lane / 4 % 4 + 4 * half, column,
+                [&](int n) { return pixel_word<kParts>(made[half], first, n); });
+  }
+
+ private:
+  template <class At>
+  static __device__ __forceinline__ void load(const At& at, Weights& weights) {
+#pragma unroll
+    for (int m = 0; m < kQuadWords; ++m)
+#pragma unroll
+      for (int g = 0; g < 2; ++g)
+        weights[m][g] = at(32 * (2 * m + g));
+  }
+
+  /// Adds the products with groups 2 half and 2 half + 1: whole ones of their own rows, and halves
+  /// of the other four.
+  static __device__ __forceinline__ void add(const Weights& weights, int half,
+                                             const Words (&words)[kQuadGroups], Sums (&sums)[2]) {
+    const Words &above = words[2 * half], &below = words[2 * half + 1];
+#pragma unroll
+    for (int m = 0; m < kQuadWords; ++m) {
+#pragma unroll
+      for (int c = 0; c < kFiltered; ++c)
+#pragma unroll
+        for (int i = 0; i < kQuads; ++i)
+          multiply(sums[half][c][i], weights[m][half], make_uint2(above[c][i + m], below[c][i + m]),
+                   sums[half][c][i]);
+      const uint4& own = weights[m][half];
+      const uint2 rest = half == 0 ? make_uint2(own.x, own.y) : make_uint2(own.z, own.w);
+#pragma unroll
+      for (int c = 0; c < kFiltered; ++c)
+#pragma unroll
+        for (int i = 0; i < kQuads; ++i)
+          multiply_half(sums[1 - half][c][i], rest, (half == 0 ? below : above)[c][i + m],
+                        sums[1 - half][c][i]);
+    }
+  }
+
+  const uint4* fragments_;
+  Weights only_;
+  int digits_;
+  int start_[4];
+};
+
+/// `steps` times 64 pixels x 8 rows, one below the other.
+template <class Way, int kParts>
+__device__ __forceinline__ void march_pixels(const TensorArguments& a, const TensorPlane& plane,
+                                             int x, int y, int steps, const uint4* weights,
+                                             PixelRing<kParts>& ring) {
+  using Ring = PixelRing<kParts>;
+  const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
+  fetch_pixels<kParts>(plane, x, top, kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  const Way way(a, plane, weights);
+  const PixelCodes codes = {plane.phase[0].general, in_register(plane.scale),
+                            in_register(plane.phase[0].base)};
+  const int first = plane.phase[0].filtered ? 0 : 1;
+  steps = min(steps, (plane.rows - y + kRows - 1) / kRows);
+  PixelRows<kParts> rows(a, plane, x, top, kGroupRows * Way::kGroups + kRows * (steps - 1));
+  const PixelGhosts<kParts> ghosts(a, plane, x);
+  PixelOutput<kParts> output(a, plane, ring, x, y);
+  await_previous_launch();
+#pragma unroll 1
+  for (int stage = 0; stage < kStages; ++stage)
+    rows.start(ring.rows + stage * Ring::kStageBytes);
+  // The stages that the step before began with, and that this one sees.
+  int last = 0, near = 0, far = Ring::kStageBytes;
+  const int own = Ring::row_offset(t) + Ring::kColumnBytes * (lane / 4);
+#pragma unroll 1
+  for (int step = 0;; ++step) {
+    if (step == 0)
+      wait_for_stages<kStages - 2>();
+    else
+      wait_for_stages<kStages - 3>();
+    __syncwarp();
+    // Now there are the codes of the step before, too.
+    if (step > 0) output.store(ring, last, near);
+    if (step == steps) return;
+    if (ghosts.any()) {
+      if (step == 0) ghosts.make(top, ring.rows);
+      ghosts.make(top + kRows * (step + 1), ring.rows + far);
+      __syncwarp();
+    }
+    way.template filter<kParts>(
+        [&](int s, auto& words) {
+          part_pixels<kParts>(ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kGroupBytes + own,
+                              first, words);
+        },
+        codes, first, ring);
+    // All lanes have seen the stage that the step before began with, and what it copied.
+    if (step > 0) rows.start(ring.rows + last);
+    last = near;
+    near = far;
+    far = far + Ring::kStageBytes == kStages * Ring::kStageBytes ? 0 : far + Ring::kStageBytes;
+  }
+}
+
+/// kParts: the bytes of a pixel.
+template <class Way, int kParts>
+__global__ void __launch_bounds__(32 * kWarps, 3)
+    tensor_pixels_kernel(const __grid_constant__ TensorArguments a) {
+  __shared__ __align__(16) PixelRing<kParts> rings[kWarps];
+  constexpr bool kShared = kSharedWeights<kParts> && Way::kFragments > 0;
+  constexpr int kMostWeights = kShared ? kMostDigits * Way::kFragments * 32 : 1;
+  __shared__ uint4 weights[kMostWeights];
+  admit_next_launch();
+  if constexpr (kShared)
+    bring_weights(a.plane[0].fragments, a.digits * Way::kFragments * 32, weights);
+  int p = 0;
+  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
+    ++p;
+  const TensorPlane& plane = a.plane[p];
+  const int block = static_cast<int>(blockIdx.x) - plane.first_block;
+  const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
+  const int row =
+      static_cast<int>(plane.columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
+  const int x = (static_cast<int>(item) - row * plane.columns) * PixelRing<kParts>::kTileBytes;
+  const int y = row * kRows * a.steps;
+  if (y >= plane.rows) return;
+  march_pixels<Way, kParts>(a, plane, x, y, a.steps, kShared ? weights : plane.fragments,
+                            rings[threadIdx.y]);
+}
+
+template <Codes kCodes, int kParts>
+PairsKernel select_way(const TensorArguments& a) {
+  if (a.quads) return tensor_pixels_kernel<PixelQuads<kCodes>, kParts>;
+  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kCodes, 0>, kParts>
+                           : tensor_pixels_kernel<PixelPairs<kCodes, 1>, kParts>;
+}
+
+template <int kParts>
+PairsKernel select_codes(const TensorArguments& a, Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return select_way<Codes::kBits, kParts>(a);
+    case Codes::kFloat:
+      return select_way<Codes::kFloat, kParts>(a);
+    case Codes::kGeneral:
+      break;
+  }
+  return select_way<Codes::kGeneral, kParts>(a);
+}
+
+}  // namespace
+
+PairsKernel select_tensor_pixels(const TensorArguments& a, Codes codes) {
+  return a.plane[0].parts == 3 ? select_codes<3>(a, codes) : select_codes<4>(a, codes);
+}
+
+}  // namespace convolve

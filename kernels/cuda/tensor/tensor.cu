@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor`: convolution as matrix products on the INT8 tensor cores, exact in int32.
+//
+// 8-bit samples times weights of one to three 8-bit digits. A warp makes 128 bytes x 8 rows of a
+// plane. For each mask row, a product D += A B takes as A the Toeplitz matrix of that row
+// (tensor_fragments.h) and as B eight windows of a picture row, one for each column of 16 output
+// bytes. Interleaved components are no different: their taps lie further apart. The eight output
+// rows of a warp see a picture row under eight mask rows, so that B, loaded once into registers as
+// it lies in memory, serves eight products, and nothing passes through shared memory but what
+// touches the border. A digit costs as many products again, over the same sums.
+//
+// What binds (H100): a product takes 6 clocks of its tensor core, and other instructions do not
+// hide behind it; below 9x9 it is those others, half of them between sums and stored codes. Hence
+// sums that are read as floats without a conversion, codes clamped two at a time, a transposition
+// in registers that makes whole words of them, and no block barrier.
+#include <type_traits>
+
+#include "kernels/cuda/device/overlap.cuh"
+#include "kernels/cuda/device/tensor_mma.cuh"
+#include "kernels/cuda/tensor/tensor_store.cuh"
+
+namespace convolve {
+namespace {
+
+/// What sums of a frame of one digit begin with, and others after the last but one.
+__device__ __forceinline__ void start_sums(const TensorArguments& a, const TensorPlane& plane,
+                                           int x, int (&sum)[kRows][4]) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const int start = a.digits == 1 ? start_of(plane, x, fresh_lane(), k) : 0;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      sum[r][k] = start;
+  }
+}
+
+/// Between two digits; `digit` is the next.
+__device__ __forceinline__ void shift_sums(const TensorArguments& a, const TensorPlane& plane,
+                                           int x, int digit, int (&sum)[kRows][4]) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const int start = digit + 1 == a.digits ? start_of(plane, x, fresh_lane(), k) : 0;
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      sum[r][k] = sum[r][k] * 256 + start;
+  }
+}
+
+/// A row of the mask: output row r sees picture row j + r.
+__device__ __forceinline__ void multiply_rows(int (&sum)[kRows][4], const uint4& weights, int j,
+                                              const uint2 (&rows)[kRows],
+                                              const uint2 (&below)[kRows]) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r)
+    multiply(sum[r], weights, j + r < kRows ? rows[j + r] : below[j + r - kRows], sum[r]);
+}
+
+/// Rows of a mask whose 8 output rows see no more than kBlocks x 8 picture rows.
+CONVOLVE_HD constexpr int march_rows(int blocks) {
+  return kRows * (blocks - 1) + 1;
+}
+static_assert(march_rows(3) == kTensorMarchRows, "the planner counts on another height");
+
+/// Masks of at most march_rows(kBlocks) rows and one segment: all that 8 output rows see is in
+/// registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
+/// makes codes of the sums before.
+template <Codes kCodes, bool kInside, bool kPlain, int kBlocks>
+__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane, int x,
+                                      int y, int steps, std::uint8_t* patch) {
+  const Windows<kInside> windows(a, plane, x, y, patch);
+  uint2 block[kBlocks][kRows];
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+    windows.load(0, kRows * b, kRows, block[b]);
+  const uint4* const fragments = plane.fragments + threadIdx.x;
+  // Block b of the step is block[(kFirst + b) % kBlocks]; true if there is another step.
+  const auto take_step = [&](int step, auto first_block) {
+    constexpr int kFirst = decltype(first_block)::value;
+    const uint4* fragment = fragments;
+    uint4 next = __ldg(fragment);
+    const auto advance = [&] {
+      const uint4 weights = next;
+      fragment += 32;
+      next = __ldg(fragment);
+      return weights;
+    };
+    int sum[kRows][4], start[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      start[k] = a.digits > 1 ? 0
+                 : kPlain     ? plane.phase[0].start
+                              : start_of(plane, x, fresh_lane(), k);
+    const uint4 first = advance();
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+      multiply(sum[r], first, block[kFirst][r], start);
+    const auto add_rows = [&](int from) {
+#pragma unroll
+      for (int j = 0; j < march_rows(kBlocks); ++j) {
+        if (j < from) continue;
+        if (j == a.mask_height) break;
+        const int b = j / kRows;
+        multiply_rows(sum, advance(), j % kRows, block[(kFirst + b) % kBlocks],
+                      block[(kFirst + b + 1) % kBlocks]);
+      }
+    };
+    add_rows(1);
+#pragma unroll 1
+    for (int digit = 1; digit < a.digits; ++digit) {
+      shift_sums(a, plane, x, digit, sum);
+      add_rows(0);
+    }
+    const int top = y + kRows * step;
+    const bool more = kInside && step + 1 < steps && top + kRows < plane.rows;
+    if (more) windows.load(0, kRows * (step + kBlocks), kRows, block[kFirst]);
+    if constexpr (kPlain)
+      store_plain_rows<kCodes>(plane, x, top, sum);
+    else
+      store_rows<kCodes>(plane, x, top, sum);
+    return more;
+  };
+  if constexpr (!kInside) {
+    take_step(0, std::integral_constant<int, 0>{});
+  } else if constexpr (kBlocks == 2) {
+    // Written out twice, so that nothing moves: 14.1 us for 15.0 at 9x9.
+#pragma unroll 1
+    for (int step = 0;; step += 2) {
+      if (!take_step(step, std::integral_constant<int, 0>{})) return;
+      if (!take_step(step + 1, std::integral_constant<int, 1>{})) return;
+    }
+  } else {
+#pragma unroll 1
+    for (int step = 0; take_step(step, std::integral_constant<int, 0>{}); ++step) {
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) {
+        const uint2 loaded = block[0][r];
+#pragma unroll
+        for (int b = 0; b + 1 < kBlocks; ++b)
+          block[b][r] = block[b + 1][r];
+        block[kBlocks - 1][r] = loaded;
+      }
+    }
+  }
+}
+
+/// Any mask: 8 rows of outputs, and as many passes over the picture as it has segments and digits.
+template <Codes kCodes, bool kInside>
+__device__ __forceinline__ void stay(const TensorArguments& a, const TensorPlane& plane, int x,
+                                     int y, std::uint8_t* patch) {
+  const Windows<kInside> windows(a, plane, x, y, patch);
+  const int needed = kRows - 1 + a.mask_height;
+  const uint4* fragment = plane.fragments + fresh_lane();
+  uint4 next = __ldg(fragment);
+  int sum[kRows][4];
+  start_sums(a, plane, x, sum);
+#pragma unroll 1
+  for (int digit = 0;;) {
+#pragma unroll 1
+    for (int segment = 0; segment < plane.segments; ++segment) {
+      uint2 rows[kRows], below[kRows];
+      windows.load(segment, 0, kRows, rows);
+      if (needed > kRows) windows.load(segment, kRows, needed - kRows, below);
+      int left = a.mask_height;
+#pragma unroll 1
+      for (int first = 2 * kRows;; first += kRows) {
+#pragma unroll
+        for (int j = 0; j < kRows; ++j) {
+          const uint4 weights = next;
+          fragment += 32;
+          next = __ldg(fragment);
+          multiply_rows(sum, weights, j, rows, below);
+          if (--left == 0) goto done;
+        }
+#pragma unroll
+        for (int r = 0; r < kRows; ++r)
+          rows[r] = below[r];
+        if (left > 1) windows.load(segment, first, needed - first, below);
+      }
+    done:;
+    }
+    if (++digit == a.digits) break;
+    shift_sums(a, plane, x, digit, sum);
+  }
+  if (kInside && plane.plain)
+    store_plain_rows<kCodes>(plane, x, y, sum);
+  else
+    store_rows<kCodes>(plane, x, y, sum);
+}
+
+/// Which columns a block belongs to: those at the picture's edges, whose warps take one step each
+/// as their loads take longer, come first.
+struct Place {
+  bool inside;
+  int column;
+  int y;
+};
+
+__device__ __forceinline__ Place place_of(const TensorPlane& plane, int block, int steps) {
+  const bool inside = block >= plane.edge_blocks;
+  if (inside) block -= plane.edge_blocks;
+  const int columns = inside ? plane.inner_columns : plane.columns - plane.inner_columns;
+  const std::uint32_t reciprocal = inside ? plane.inner_reciprocal : plane.edge_reciprocal;
+  const int row =
+      columns == 1 ? block : static_cast<int>(__umulhi(static_cast<unsigned>(block), reciprocal));
+  const int n = block - row * columns;
+  const int rows = inside ? steps * kRows : kRows;
+  const int column = inside                  ? plane.inner_first + n
+                     : n < plane.inner_first ? n
+                                             : n + plane.inner_columns;
+  return {inside, column, (row * kWarps + static_cast<int>(threadIdx.y)) * rows};
+}
+
+/// kBlocks == 0: for any mask; otherwise the blocks of march().
+template <Codes kCodes, int kBlocks>
+__global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
+    tensor_kernel(const __grid_constant__ TensorArguments a) {
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kRows * kSpanBytes];
+  admit_next_launch();
+  int p = 0;
+  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
+    ++p;
+  const TensorPlane& plane = a.plane[p];
+  const Place place = place_of(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
+  const int x = place.column * kTensorTileBytes;
+  if (place.y >= plane.rows) return;
+  await_previous_launch();
+  std::uint8_t* patch = patches[threadIdx.y];
+  if constexpr (kBlocks > 0) {
+    if (!place.inside)
+      march<kCodes, false, false, kBlocks>(a, plane, x, place.y, 1, patch);
+    else if (plane.plain)
+      march<kCodes, true, true, kBlocks>(a, plane, x, place.y, a.steps, patch);
+    else
+      march<kCodes, true, false, kBlocks>(a, plane, x, place.y, a.steps, patch);
+  } else {
+    if (place.inside)
+      stay<kCodes, true>(a, plane, x, place.y, patch);
+    else
+      stay<kCodes, false>(a, plane, x, place.y, patch);
+  }
+}
+
+using TensorKernel = void (*)(TensorArguments);
+
+template <int kBlocks>
+TensorKernel select_codes(Codes codes) {
+  switch (codes) {
+    case Codes::kBits:
+      return tensor_kernel<Codes::kBits, kBlocks>;
+    case Codes::kFloat:
+      return tensor_kernel<Codes::kFloat, kBlocks>;
+    case Codes::kGeneral:
+      break;
+  }
+  return tensor_kernel<Codes::kGeneral, kBlocks>;
+}
+
+TensorKernel select_kernel(Codes codes, int march_blocks) {
+  return march_blocks == 2   ? select_codes<2>(codes)
+         : march_blocks == 3 ? select_codes<3>(codes)
+                             : select_codes<0>(codes);
+}
+
+}  // namespace
+
+int tensor_march_blocks(int mask_height, int segments) {
+  if (segments > 1 || mask_height > march_rows(3)) return 0;
+  return mask_height > march_rows(2) ? 3 : 2;
+}
+
+cudaError_t load_tensor(int march_blocks) {
+  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(codes, march_blocks), 0);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
+}
+
+cudaError_t resident_tensor_blocks(int march_blocks, int* blocks) {
+  return resident_blocks(select_kernel(Codes::kFloat, march_blocks), 32 * kWarps, blocks);
+}
+
+cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream) {
+  return launch_overlapping(select_kernel(arguments.codes, arguments.march_blocks),
+                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
+                            stream, arguments);
+}
+
+}  // namespace convolve

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/tensor/tensor_fragments.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/core/base/round.h"
+#include "kernels/cuda/tensor/tensor.h"
+
+namespace convolve {
+namespace {
+
+constexpr int kLanes = 32;
+constexpr int kWords = 4;
+
+/// The weight by which output byte `dx` of a column sees byte `b` of its windows in mask row `ky`.
+std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask,
+                       const DigitWeights& weights, int left, int ky, int dx, int b) {
+  // A period that does not divide the column has components of one step only.
+  const int step = plane.components[phases.component[dx % phases.period]].step;
+  const int distance = b - left - dx;
+  if (distance % step != 0) return 0;
+  const int kx = mask.anchor_x + distance / step;
+  if (kx < 0 || kx >= mask.width) return 0;
+  return weights.values[static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
+                        static_cast<std::size_t>(kx)];
+}
+
+/// Which two of the four samples in word i of a window, for sparse products, output c of eight
+/// sees.
+struct SparsePlaces {
+  int first, second;
+};
+constexpr int kPlaceSamples[4] = {0, 1, 8, 9};
+SparsePlaces sparse_places(const Mask& mask, int i, int c) {
+  int seen[4], count = 0;
+  for (int place = 0; place < 4; ++place) {
+    const int kx = mask.anchor_x + 2 * i + kPlaceSamples[place] - kOctetReach - c;
+    if (kx >= 0 && kx < mask.width) seen[count++] = place;
+  }
+  // Places are in order, and those of no weight any.
+  if (count == 0) return {0, 1};
+  if (count == 1) return seen[0] < 3 ? SparsePlaces{seen[0], 3} : SparsePlaces{0, 3};
+  return {seen[0], seen[1]};
+}
+
+/// Digit `digit` of the weight (ky, kx) as a byte; 0 beside the mask.
+std::uint32_t digit_at(const Mask& mask, const DigitWeights& weights, int digit, int ky, int kx) {
+  if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) return 0;
+  const auto at = static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
+                  static_cast<std::size_t>(kx);
+  return static_cast<std::uint32_t>(balanced_digit(weights.values[at], digit)) & 0xFF;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                            const Mask& mask, const DigitWeights& weights) {
+  const TensorWindow window = tensor_window(plane, phases, mask);
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * window.segments * mask.height + 1) *
+                kLanes * kWords);
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int segment = 0; segment < window.segments; ++segment)
+      for (int ky = 0; ky < mask.height; ++ky)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            const int dx = 2 * (lane / 4) + w % 2;
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              const int b = kWindowBytes * segment + 8 * (lane % 4) + 4 * (w / 2) + j;
+              const int value = balanced_digit(
+                  weight_at(plane, phases, mask, weights, window.left, ky, dx, b), digit);
+              word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
+std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
+                                          const Mask& mask, const DigitWeights& weights) {
+  const PairWindow window = pair_window(plane, phases, mask);
+  if (window.parts > 1) {
+    const LonePlane lone;
+    return pair_fragments(lone.plane, lone.phases, mask, weights);
+  }
+  const int left = kPairLeft - window.shift;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * window.steps * kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int step = 0; step < window.steps; ++step)
+      for (int lane = 0; lane < kLanes; ++lane)
+        for (int w = 0; w < kWords; ++w) {
+          const int ky = 4 * step + lane % 4 - lane / 4;
+          std::uint32_t word = 0;
+          for (int j = 0; j < 4 && ky >= 0 && ky < mask.height; ++j) {
+            const int value = balanced_digit(
+                weight_at(plane, phases, mask, weights, left, ky, w % 2, 4 * (w / 2) + j), digit);
+            word |= static_cast<std::uint32_t>(value & 0xFF) << (8 * j);
+          }
+          words.push_back(word);
+        }
+  return words;
+}
+
+std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& weights) {
+  const QuadWindow window = quad_window(mask);
+  const int pairs = window.groups - 1;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * window.words * pairs * kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int m = 0; m < window.words; ++m)
+      for (int group = 0; group < pairs; ++group)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            const int ky = 4 * (group + w / 2) + lane % 4 - lane / 4 % 4;
+            const int dx = 2 * (lane / 16) + w % 2;
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              const int kx = mask.anchor_x + 4 * m + j - window.reach() - dx;
+              word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  return words;
+}
+
+std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask& mask,
+                                           const DigitWeights& weights) {
+  const int halves = window.sparse ? 1 : 2;
+  std::vector<std::uint32_t> words;
+  words.reserve(
+      static_cast<std::size_t>((weights.digits * window.seen * halves * kWords + 1) * kLanes));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int group = 0; group < window.seen; ++group)
+      for (int half = 0; half < halves; ++half)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            const int c = lane / 4;
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              int row = lane % 4, x = 8 * half + 4 * (w / 2) + j;
+              if (window.sparse) {
+                // Two weights of each four positions.
+                const int four = 8 * (w / 2) + 2 * (lane % 4) + j / 2, i = four / 4;
+                const SparsePlaces places = sparse_places(mask, i, c);
+                row = four % 4;
+                x = 2 * i + kPlaceSamples[j % 2 == 0 ? places.first : places.second];
+              }
+              const int ky = 4 * group + row - w % 2, kx = mask.anchor_x + x - kOctetReach - c;
+              word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  if (!window.sparse) return words;
+  // Lanes 4 c and 4 c + 1 have what output c sees in words 0 and 1, for either output row, the next
+  // two in words 2 and 3: four bits for each of four rows.
+  for (int lane = 0; lane < kLanes; ++lane) {
+    std::uint32_t bits = 0;
+    for (int n = 0; n < 8; ++n) {
+      const SparsePlaces places = sparse_places(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
+      bits |= static_cast<std::uint32_t>(places.first | places.second << 2) << (4 * n);
+    }
+    words.push_back(bits);
+  }
+  return words;
+}
+
+std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights) {
+  const TileWindow window = tile_window(mask);
+  const int samples = kWindowBytes / window.group_rows;
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>((weights.digits * window.segments * window.steps + 1) *
+                                         kLanes * kWords));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int segment = 0; segment < window.segments; ++segment)
+      for (int step = 0; step < window.steps; ++step)
+        for (int lane = 0; lane < kLanes; ++lane)
+          for (int w = 0; w < kWords; ++w) {
+            std::uint32_t word = 0;
+            for (int j = 0; j < 4; ++j) {
+              const int position = 8 * (lane % 4) + 4 * (w / 2) + j;
+              const int ky = window.group_rows * step + position / samples - lane / 4;
+              const int kx = mask.anchor_x + kWindowBytes * segment + position % samples -
+                             (window.left - window.shift) - w % 2;
+              word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
+            }
+            words.push_back(word);
+          }
+  words.resize(words.size() + kLanes * kWords, 0);
+  return words;
+}
+
+std::vector<std::uint32_t> group_fragments(const Mask& mask, const DigitWeights& weights) {
+  const GroupWindow window = group_window(mask);
+  const int pairs = divide_up(window.units, 2), rows = group_mask_rows(mask.height);
+  std::vector<std::uint32_t> words;
+  words.reserve(static_cast<std::size_t>(weights.digits * pairs * rows * kGroupRowBytes / 4));
+  for (int digit = weights.digits - 1; digit >= 0; --digit)
+    for (int pair = 0; pair < pairs; ++pair)
+      for (int i = 0; i < rows; ++i)
+        for (int at = 0; at < kGroupRowBytes; at += 4) {
+          const int ky = mask.height + kGroupRows - 2 - i;
+          const int dx = 2 * (at / 16 % 8) + at / 256, second = at / 128 % 2;
+          std::uint32_t word = 0;
+          for (int j = 0; j < 4; ++j) {
+            const int sample = 2 * kGroupUnit * pair + at % 16 + j;
+            const int kx = mask.anchor_x + sample - window.left - dx;
+            const bool paired = pair < window.pairs();
+            word |= digit_at(mask, weights, digit, paired ? ky : ky + second,
+                             paired ? kx + kGroupUnit * second : kx)
+                    << (8 * j);
+          }
+          words.push_back(word);
+        }
+  return words;
+}
+
+}  // namespace convolve

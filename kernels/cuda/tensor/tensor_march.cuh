@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How the warps of tensor_pairs.cu, tensor_octets.cu and tensor_packed_pairs.cu go: where each
+// begins, and how it marches down.
+#pragma once
+
+#include "kernels/cuda/device/overlap.cuh"
+#include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
+
+namespace convolve {
+namespace {
+
+/// The plane of this block's tiles.
+__device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArguments& a) {
+  int p = 0;
+  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
+    ++p;
+  return a.plane[p];
+}
+
+/// Where a warp's outputs start in its plane. Blocks of columns at the picture's edges, whose warps
+/// take one step each, come first.
+struct WarpPlace {
+  bool inner;
+  int x, y;
+
+  __device__ __forceinline__ WarpPlace(const TensorArguments& a, const TensorPlane& plane) {
+    int block = static_cast<int>(blockIdx.x) - plane.first_block;
+    inner = block >= plane.edge_blocks;
+    if (inner) block -= plane.edge_blocks;
+    const int columns = inner ? plane.inner_columns : plane.columns - plane.inner_columns;
+    const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
+    const int row = static_cast<int>(
+        columns == 1 ? item
+                     : __umulhi(item, inner ? plane.inner_reciprocal : plane.edge_reciprocal));
+    const int n = static_cast<int>(item) - row * columns;
+    y = row * kRows * (inner ? a.steps : 1);
+    x = kTensorTileBytes * (inner                   ? plane.inner_first + n
+                            : n < plane.inner_first ? n
+                                                    : n + plane.inner_columns);
+  }
+};
+
+/// Drops the first groups of each part.
+template <int kParts, int kGroups, int kWords>
+__device__ __forceinline__ void drop_groups(unsigned (&words)[kParts][kGroups][kWords]) {
+#pragma unroll
+  for (int c = 0; c < kParts; ++c)
+#pragma unroll
+    for (int s = 0; s + kNewGroups < kGroups; ++s)
+#pragma unroll
+      for (int w = 0; w < kWords; ++w)
+        words[c][s][w] = words[c][s + kNewGroups][w];
+}
+
+/// TensorArguments::steps times 128 bytes x 8 rows, one below the other. Columns load rows and make
+/// words of them, the filter codes of these, which its Output stores.
+template <class Columns, class Filter>
+__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane,
+                                      Columns& columns, const Filter& filter, WarpPlace at) {
+  constexpr int kGroups = Filter::kGroups;
+  using Output = typename Filter::Output;
+  int steps = a.steps, y = at.y;
+  await_previous_launch();
+  typename Columns::template Words<kGroups> words;
+  {
+    typename Columns::Load loads[kGroups];
+    columns.load(y - a.anchor_y, loads);
+#pragma unroll
+    for (int s = 0; s < kGroups; ++s)
+      columns.take(loads[s], s, words);
+  }
+  Output output(plane, at.x, y);
+#pragma unroll 1
+  for (;;) {
+    y += kRows;
+    const bool more = --steps > 0 && y < plane.rows;
+    typename Columns::Load loads[kNewGroups];
+    if (more) columns.load(y - a.anchor_y + kGroupRows * (kGroups - kNewGroups), loads);
+    typename Output::Made made;
+    filter.codes(words, made);
+    output.store(made);
+    if (!more) return;
+    output.next();
+    drop_groups(words);
+#pragma unroll
+    for (int s = 0; s < kNewGroups; ++s)
+      columns.take(loads[s], kGroups - kNewGroups + s, words);
+  }
+}
+
+}  // namespace
+}  // namespace convolve

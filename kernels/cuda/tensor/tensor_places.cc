@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cuda/tensor/tensor_places.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/core/base/round.h"
+#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
+
+namespace convolve {
+namespace {
+
+bool aligned(const void* data, std::int64_t pitch, unsigned bytes) {
+  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % bytes == 0;
+}
+
+/// The selector of the four ghosts from byte `first` of a row on, of eight bytes from `from` on;
+/// where components are parted, of samples.
+std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border border, int first,
+                                          int from) {
+  std::uint32_t select = 0;
+  for (int b = 0; b < 4; ++b) {
+    const int byte = first + b;
+    const int period = plane.parts > 1 ? 1 : plane.period;
+    const int phase = (byte % period + period) % period;
+    const int step = plane.parts > 1 ? 1 : plane.phase[phase].step;
+    const int offset = plane.parts > 1 ? 0 : plane.phase[phase].offset;
+    const int sample = border_index(border, (byte - offset) / step, plane.phase[phase].width);
+    const int at = offset + sample * step - from;
+    if (sample == kNoSignal || at < 0 || at >= 8) return std::nullopt;
+    select |= static_cast<std::uint32_t>(at) << (4 * b);
+  }
+  return select;
+}
+
+/// Bytes that the lanes of a column, or of two whose components they part, hold together.
+int column_unit(const TensorPlane& plane) {
+  return plane.sample_bytes == 2 ? plane.period * kColumnBytes : kColumnBytes;
+}
+
+/// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
+/// ghosts. `large`: as large quads see them.
+bool place_ghosts(TensorPlane& plane, Border border, bool large) {
+  const int unit = column_unit(plane);
+  if (plane.row_bytes % unit != 0 || plane.row_bytes < 2 * unit ||
+      plane.whole_bytes != plane.row_bytes)
+    return false;
+  if (border == Border::kZero || border == Border::kWrap) return true;
+  const auto left = ghost_select(plane, border, -4, 0);
+  const int end = plane.row_bytes / plane.parts;
+  const auto right = ghost_select(plane, border, end, end - 8);
+  plane.ghost_select[0] = left.value_or(0);
+  plane.ghost_select[1] = right.value_or(0);
+  // All ghosts of Border::kReplicate are alike.
+  if (!left || !right || !large || border == Border::kReplicate) return left && right;
+  const auto far_left = ghost_select(plane, border, -8, 4);
+  const auto far_right = ghost_select(plane, border, end + 4, end - 12);
+  plane.far_select[0] = far_left.value_or(0);
+  plane.far_select[1] = far_right.value_or(0);
+  return far_left && far_right;
+}
+
+/// The selectors of four ghosts of a component on either side of a row, of its first eight samples
+/// and of its last.
+void near_selects(Border border, int width, std::uint32_t (&selects)[2]) {
+  if (border == Border::kZero || border == Border::kWrap) return;  // Which need none.
+  const int beyond[2] = {-4, width}, near[2] = {0, width - 8};
+  for (const int side : {0, 1}) {
+    selects[side] = 0;
+    for (int b = 0; b < 4; ++b) {
+      const int at = border_index(border, beyond[side] + b, width) - near[side];
+      selects[side] |= static_cast<std::uint32_t>(at) << (4 * b);
+    }
+  }
+}
+
+/// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
+/// or where pairs are made beside each other, all blocks of a row of tiles one after the other.
+int place_blocks(TensorArguments& arguments) {
+  int blocks = 0;
+  const auto blocks_of = [&](int columns, int rows, int steps) {
+    const int row_tiles = divide_up(rows, kTensorTileRows / kTensorWarps * steps);
+    return arguments.pairs ? divide_up(columns * row_tiles, kTensorWarps)
+                           : columns * divide_up(row_tiles, kTensorWarps);
+  };
+  for (int p = 0; p < arguments.plane_count; ++p) {
+    TensorPlane& plane = arguments.plane[p];
+    plane.first_block = blocks;
+    plane.edge_blocks = blocks_of(plane.columns - plane.inner_columns, plane.rows, 1);
+    blocks += plane.edge_blocks + blocks_of(plane.inner_columns, plane.rows, arguments.steps);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+void place_words(TensorPlane& plane) {
+  plane.plain = plane.uniform && aligned(plane.dst, plane.dst_pitch, 4);
+  if (!plane.copies) return;
+  plane.plain = plane.plain && aligned(plane.src, plane.src_pitch, 4) && 4 % plane.period == 0;
+  plane.kept = 0;
+  for (int b = 0; b < 4; ++b)
+    if (!plane.phase[b % plane.period].filtered) plane.kept |= 0xFFu << (8 * b);
+}
+
+void place_columns(TensorPlane& plane) {
+  plane.columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.inner_first = divide_up(plane.left, kTensorTileBytes);
+  // The last column whose windows end inside.
+  const int reach = kTensorTileBytes - kColumnBytes + kWindowBytes * plane.segments - plane.left;
+  const int end =
+      plane.whole_bytes < reach ? 0 : (plane.whole_bytes - reach) / kTensorTileBytes + 1;
+  plane.inner_columns = aligned(plane.src, plane.src_pitch, 8)
+                            ? std::max(0, std::min(end, plane.columns) - plane.inner_first)
+                            : 0;
+  if (plane.inner_columns == 0) plane.inner_first = 0;
+  plane.inner_reciprocal = reciprocal(plane.inner_columns);
+  plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
+}
+
+void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large) {
+  const bool wide = plane.sample_bytes == 2;
+  // What an inner column reads lies within 8 bytes of it, and so does what an edge loads; or of
+  // samples of two bytes within 16.
+  plane.left = wide ? 16 : 8;
+  plane.segments = wide ? 2 : 1;
+  for (int i = 0; i < plane.period; ++i) {
+    const int black = plane.phase[i].black;
+    if (plane.phase[i].filtered)
+      plane.pair_black = wide ? 0x00010001u * encode_sample<std::uint16_t>(black, plane.layout)
+                              : 0x01010101u * static_cast<std::uint32_t>(black);
+  }
+  place_columns(plane);
+  if (!sixteen) {
+    plane.inner_first = plane.inner_columns = 0;
+    plane.edge_reciprocal = reciprocal(plane.columns);
+    return;
+  }
+  // Pixels have tiles of their own, all alike.
+  const bool pixels = !wide && plane.parts > 2;
+  if (pixels)
+    plane.columns = divide_up(plane.row_bytes, kPixelTile * plane.parts);
+  else if (!place_ghosts(plane, border, large))
+    return;
+  plane.inner_first = 0;
+  // The ghosts of a column at the right edge that has none beside it are not found.
+  const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == column_unit(plane);
+  plane.inner_columns = plane.columns - (alone ? 1 : 0);
+  plane.inner_reciprocal = reciprocal(plane.inner_columns);
+  plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
+}
+
+void take_packed_pairs(TensorPlane& plane, Border border) {
+  const int chroma = plane.row_bytes / 4;
+  near_selects(border, 2 * chroma, plane.ghost_select);
+  near_selects(border, chroma, plane.chroma_select);
+  plane.columns = plane.inner_columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.inner_first = 0;
+  plane.inner_reciprocal = reciprocal(plane.columns);
+}
+
+bool on_sixteen(const TensorArguments& arguments) {
+  for (int p = 0; p < arguments.plane_count; ++p) {
+    const TensorPlane& plane = arguments.plane[p];
+    if (!aligned(plane.src, plane.src_pitch, 16) || !aligned(plane.dst, plane.dst_pitch, 16))
+      return false;
+  }
+  return true;
+}
+
+bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, bool packed, Border border) {
+  const int width = plane.row_bytes / (plane.period * plane.sample_bytes);
+  // The last tile may begin with the picture's last eight samples, or four of chroma.
+  const int last = packed ? 4 : 8;
+  return border != Border::kWrap && width % last == 0 && plane.whole_bytes == plane.row_bytes &&
+         width > std::max(tile.margin, tile.reach) && tile.reach < tile.margin + last;
+}
+
+int place_tiles(TensorArguments& arguments, int single_width, int width, int rows) {
+  int tiles = 0;
+  for (int p = 0; p < arguments.plane_count; ++p) {
+    TensorPlane& plane = arguments.plane[p];
+    plane.first_block = tiles;
+    plane.columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
+                              plane.period == 1 ? single_width : width);
+    plane.inner_reciprocal = reciprocal(plane.columns);
+    tiles += plane.columns * divide_up(plane.rows, rows);
+  }
+  return tiles;
+}
+
+int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps) {
+  arguments.steps = 1;
+  int blocks = place_blocks(arguments);
+  while (blocks > resident_blocks && arguments.steps < most_steps) {
+    ++arguments.steps;
+    blocks = place_blocks(arguments);
+  }
+  return blocks;
+}
+
+int place_pairs(TensorArguments& arguments, int resident_blocks) {
+  const bool octets = arguments.plane[0].sample_bytes == 2;
+  const bool pixels = arguments.plane[0].parts > 2 && !octets;
+  // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9). Octets
+  // 15.3 us for 18.4 with three and 18.0 with five (GRAY16, 4K, 7x7, H100), but those that are not
+  // sparse take as long in one wave as with several digits: 16.5 for 17.9 (9x9).
+  const int short_march = pixels || arguments.packed || octets ? 4 : 3;
+  const bool one_wave = arguments.digits > 1 || (octets && !arguments.octets.sparse);
+  constexpr int kMostSteps = 16, kLongMarch = 4;
+  const int blocks = place_steps(arguments, resident_blocks, kMostSteps);
+  arguments.early_steps = 2;
+  if ((one_wave && !pixels) || arguments.steps <= kLongMarch) return blocks;
+  arguments.steps = arguments.early_steps = short_march;
+  return place_blocks(arguments);
+}
+
+}  // namespace convolve

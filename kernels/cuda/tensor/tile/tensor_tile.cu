@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Kernel `tensor` for wide masks and wide samples: products of 8 rows x 2 adjacent samples from
+// tiles of shared memory.
+//
+// The products are those of tensor_pairs.cu, with windows of 16 samples in two picture rows or of
+// 32 in one, and as many of these side by side as the mask is wide: (K + 7) / 2 or K + 7 groups of
+// picture rows for 128 x 8 outputs, where a product for each mask row and window of 16 outputs
+// takes K, or 2 K. A tile holds each interleaved component as a plane of its own, so that no
+// product meets another component's samples: RGBA costs as much as four grey pictures, not as a
+// mask four times as wide. What lies in registers serves two blocks of eight rows where there is
+// one component.
+//
+// What binds (H100): products, 6 clocks of a tensor core each, and beside each eight of them some
+// twenty instructions that load and align the 24 bytes they see.
+#include "kernels/cuda/device/overlap.cuh"
+#include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
+#include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tile/tensor_tile.cuh"
+
+namespace convolve {
+namespace {
+
+/// Blocks of 8 output rows of a warp, and warps side by side.
+CONVOLVE_HD constexpr int row_blocks(int components) {
+  return components == 1 ? 2 : 1;
+}
+CONVOLVE_HD constexpr int warps_across(int components) {
+  return components == 1 ? 2 : 1;
+}
+
+/// permute() with selectors that are known at run time only.
+__device__ __forceinline__ unsigned select_bytes(unsigned low, unsigned high, unsigned select) {
+  unsigned made;
+  asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(low), "r"(high), "r"(select));
+  return made;
+}
+
+/// What a lane sees of a group of picture rows.
+struct TileWords {
+  unsigned words[kPairWords];
+
+  __device__ __forceinline__ void load(const std::uint8_t* from) {
+#pragma unroll
+    for (int i = 0; i < kPairWords / 2; ++i) {
+      const uint2 two = reinterpret_cast<const uint2*>(from)[i];
+      words[2 * i] = two.x;
+      words[2 * i + 1] = two.y;
+    }
+  }
+
+  /// The window of product i.
+  __device__ __forceinline__ uint2 window(int i, unsigned even) const {
+    const unsigned select = i % 2 == 0 ? even : even + 0x2222;
+    return make_uint2(select_bytes(words[i / 2], words[i / 2 + 1], select),
+                      select_bytes(words[i / 2 + 1], words[i / 2 + 2], select));
+  }
+};
+
+/// sum += a digit of the mask, from `fragment` on, times what a lane sees from `from` on. What a
+/// step needs is loaded a step before, the last time for none: tile and fragments have room for
+/// that.
+template <int kGroupRows, int kBlocks>
+__device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
+                                          const std::uint8_t* from, const uint4* fragment,
+                                          int (&sum)[kBlocks][kRows][4]) {
+  constexpr int kApart = kRows / kGroupRows;
+  const unsigned even = 0x3210 + 0x1111 * a.tiles.window.shift;
+  const int down = kGroupRows * pitch, steps = a.tiles.window.steps;
+#pragma unroll 1
+  for (int segment = 0; segment < a.tiles.window.segments; ++segment) {
+    const std::uint8_t* at = from + kWindowBytes * segment;
+    TileWords next;
+    next.load(at);
+    uint4 next_upper = __ldg(fragment), next_lower = next_upper;
+    const auto step = [&](bool upper, bool lower, bool lower_next) {
+      const TileWords seen = next;
+      const uint4 upper_weights = next_upper, lower_weights = next_lower;
+      at += down;
+      fragment += 32;
+      next.load(at);
+      if (upper) next_upper = __ldg(fragment);
+      if (lower_next) next_lower = __ldg(fragment - 32 * kApart);
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const uint2 window = seen.window(i, even);
+        if (upper) multiply(sum[0][i], upper_weights, window, sum[0][i]);
+        if (lower) multiply(sum[kBlocks - 1][i], lower_weights, window, sum[kBlocks - 1][i]);
+      }
+    };
+    if constexpr (kBlocks == 1) {
+#pragma unroll 2
+      for (int s = 0; s < steps; ++s)
+        step(true, false, false);
+    } else {
+#pragma unroll
+      for (int s = 0; s < kApart; ++s)
+        step(true, false, s == kApart - 1);
+#pragma unroll 2
+      for (int s = kApart; s < steps; ++s)
+        step(true, true, true);
+#pragma unroll
+      for (int s = 0; s < kApart; ++s)
+        step(false, true, s < kApart - 1);
+      fragment -= 32 * kApart;
+    }
+  }
+}
+
+/// sum = start + the mask times a component, of which a byte's plane follows the other.
+template <int kGroupRows, int kBytes, int kBlocks>
+__device__ __forceinline__ void add_digits(const TensorArguments& a, const TensorPlane& plane,
+                                           int start, const TensorTile& tile,
+                                           const std::uint8_t* from,
+                                           int (&sum)[kBlocks][kRows][4]) {
+  // Digit d times byte b counts 256^(d + b).
+  int power = a.digits + kBytes - 2;
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int i = 0; i < kRows; ++i)
+#pragma unroll
+      for (int k = 0; k < 4; ++k)
+        sum[b][i][k] = power == 0 ? start : 0;
+  const int size = 32 * a.tiles.window.steps * a.tiles.window.segments;
+#pragma unroll 1
+  for (;; --power) {
+#pragma unroll 1
+    for (int byte = 0; byte < kBytes; ++byte) {
+      const int digit = power - byte;
+      if (digit < 0 || digit >= a.digits) continue;
+      add_digit<kGroupRows>(a, tile.pitch, from + byte * tile.rows * tile.pitch,
+                            plane.fragments + threadIdx.x + (a.digits - 1 - digit) * size, sum);
+    }
+    if (power == 0) return;
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+      for (int i = 0; i < kRows; ++i)
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          sum[b][i][k] = sum[b][i][k] * 256 + (power == 1 ? start : 0);
+  }
+}
+
+/// The codes of sixteen samples of a column as they lie in memory, 4 kBytes words.
+template <Codes kCodes, int kBytes>
+__device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
+                                           int half, const int (&sum)[kRows][4],
+                                           unsigned (&words)[4 * kBytes]) {
+  if constexpr (kBytes == 1) {
+    const uint4 sixteen = pair_codes<kCodes>(sum, half, phase.general, plane.scale, phase.base);
+    words[0] = sixteen.x;
+    words[1] = sixteen.y;
+    words[2] = sixteen.z;
+    words[3] = sixteen.w;
+  } else {
+    pair_samples<kCodes>(
+        plane, phase, [&](int i) { return make_int2(sum[i][half], sum[i][2 + half]); }, words);
+  }
+}
+
+template <int kBytes>
+__device__ __forceinline__ void tile_codes(const TensorArguments& a, const TensorPlane& plane,
+                                           const TensorPhase& phase, int half,
+                                           const int (&sum)[kRows][4],
+                                           unsigned (&words)[4 * kBytes]) {
+  if (a.codes == Codes::kBits)
+    make_codes<Codes::kBits, kBytes>(plane, phase, half, sum, words);
+  else if (a.codes == Codes::kFloat)
+    make_codes<Codes::kFloat, kBytes>(plane, phase, half, sum, words);
+  else
+    make_codes<Codes::kGeneral, kBytes>(plane, phase, half, sum, words);
+}
+
+template <int kGroupRows, int kComponents, int kBytes>
+__device__ __forceinline__ void filter_tile(const TensorArguments& a, const TensorPlane& plane,
+                                            int block, std::uint8_t* memory) {
+  constexpr int kBlocks = row_blocks(kComponents), kAcross = warps_across(kComponents);
+  const TensorTile& tile = a.tiles.tile[kComponents == 1 ? 0 : 1];
+  const int tile_row = static_cast<int>(
+      plane.columns == 1 ? block : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
+  const int tile_x = (block - tile_row * plane.columns) * kTensorTileBytes * kAcross;
+  const int tile_y = tile_row * kTensorTileRows;
+  fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
+                                 memory, static_cast<int>(threadIdx.x + 32 * threadIdx.y));
+  wait_for_copies();
+  __syncthreads();
+
+  const int lane = threadIdx.x, t = lane % 4, c = lane / 8 + 4 * (lane / 4 % 2);
+  const int across = threadIdx.y % kAcross, top = threadIdx.y / kAcross * kRows * kBlocks;
+  const int x = kTensorTileBytes * across;
+  // What the lane sees of operand B, and where the outputs it will have lie in the tile.
+  const int seen = (top + (kGroupRows == 2 ? t / 2 : 0)) * tile.pitch + tile.margin -
+                   a.tiles.window.left + x + kColumnBytes * c + 8 * (kGroupRows == 2 ? t % 2 : t);
+  const int own = (top + a.anchor_y + lane / 4) * tile.pitch + tile.margin + x + kColumnBytes * t;
+  constexpr int kFar = 4 * kColumnBytes;
+  unsigned codes[kBlocks][2][kComponents][4 * kBytes];
+#pragma unroll
+  for (int k = 0; k < kComponents; ++k) {
+    const TensorPhase& phase = plane.phase[k];
+    const std::uint8_t* const component = memory + k * kBytes * tile.rows * tile.pitch;
+    if constexpr (kComponents > 1 && kBytes == 1) {
+      if (!phase.filtered) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+          *reinterpret_cast<uint4*>(codes[0][half][k]) =
+              *reinterpret_cast<const uint4*>(component + own + kFar * half);
+        continue;
+      }
+    }
+    int sum[kBlocks][kRows][4];
+    add_digits<kGroupRows, kBytes>(a, plane, phase.start, tile, component + seen, sum);
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        tile_codes<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
+  }
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    const int row = tile_y + top + kRows * b + lane / 4;
+    if (row >= plane.rows) break;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int at = (tile_x + x + kColumnBytes * t + kFar * half) * kComponents * kBytes;
+      const int room = plane.row_bytes - at;
+      const bool whole =
+          room >= kChunk * kComponents * kBytes && aligned(plane.dst, plane.dst_pitch, kChunk);
+      store_pixels<kBytes>(plane.dst + row * plane.dst_pitch + at, room, whole, codes[b][half]);
+    }
+  }
+}
+
+/// Blocks that a processor is to hold. Three and four components sum in half the registers: five
+/// take 52.8 us for 55.9 with RGBA, 43.8 for 46.6 with BGR (15x15, 4K, H100), where with one
+/// component they take 36.1 for 33.6 (31x31).
+CONVOLVE_HD constexpr int resident(unsigned kinds) {
+  return kinds == 0b100 || kinds == 0b1000 ? 5 : 4;
+}
+
+/// kKinds: TensorTiles::kinds.
+template <int kGroupRows, unsigned kKinds>
+__global__ void __launch_bounds__(32 * kWarps, resident(kKinds))
+    tensor_tile_kernel(const __grid_constant__ TensorArguments a) {
+  extern __shared__ __align__(16) std::uint8_t memory[];
+  admit_next_launch();
+  int p = 0;
+  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
+    ++p;
+  const TensorPlane& plane = a.plane[p];
+  const int block = static_cast<int>(blockIdx.x) - plane.first_block;
+  await_previous_launch();
+  if constexpr (kKinds == 0b11) {
+    if (plane.period == 1)
+      filter_tile<kGroupRows, 1, 1>(a, plane, block, memory);
+    else
+      filter_tile<kGroupRows, 2, 1>(a, plane, block, memory);
+  } else if constexpr (kKinds == 0b110000) {
+    if (plane.period == 1)
+      filter_tile<kGroupRows, 1, 2>(a, plane, block, memory);
+    else
+      filter_tile<kGroupRows, 2, 2>(a, plane, block, memory);
+  } else {
+    constexpr int kComponents = kKinds == 0b1 ? 1 : kKinds == 0b10000 ? 1 : kKinds == 0b100 ? 3 : 4;
+    filter_tile<kGroupRows, kComponents, kKinds == 0b10000 ? 2 : 1>(a, plane, block, memory);
+  }
+}
+
+using TileKernel = void (*)(TensorArguments);
+
+template <int kGroupRows>
+TileKernel select_kinds(unsigned kinds) {
+  switch (kinds) {
+    case 0b1:
+      return tensor_tile_kernel<kGroupRows, 0b1>;
+    case 0b100:
+      return tensor_tile_kernel<kGroupRows, 0b100>;
+    case 0b1000:
+      return tensor_tile_kernel<kGroupRows, 0b1000>;
+    case 0b10000:
+      return tensor_tile_kernel<kGroupRows, 0b10000>;
+    case 0b100000:
+    case 0b110000:
+      return tensor_tile_kernel<kGroupRows, 0b110000>;
+    default:
+      return tensor_tile_kernel<kGroupRows, 0b11>;
+  }
+}
+
+TileKernel select_kernel(const TensorArguments& a) {
+  return a.tiles.window.group_rows == 2 ? select_kinds<2>(a.tiles.kinds)
+                                        : select_kinds<1>(a.tiles.kinds);
+}
+
+}  // namespace
+
+cudaError_t load_tensor_tile(const TensorArguments& arguments) {
+  return load_kernel(select_kernel(arguments), arguments.tiles.bytes);
+}
+
+cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream) {
+  return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(arguments.blocks)),
+                            dim3(32, kWarps), arguments.tiles.bytes, stream, arguments);
+}
+
+}  // namespace convolve
