@@ -21,8 +21,10 @@
 namespace convolve::testing {
 namespace {
 
-/// A frame of RGBA64 whose codes are functions of place, and what each output must be.
+/// A frame whose codes are functions of place, and what each output must be. Components are
+/// counted without alpha.
 struct Scene {
+  const char* layout = "rgba64";
   int width = 1;
   int height = 1;
   double scale = 1;
@@ -40,12 +42,20 @@ Picture picture_of(const Component& component, const std::function<int(int y, in
   return picture;
 }
 
-FrameFormat rgba64(int width, int height) {
+FrameFormat format_of(const Scene& scene) {
   for (const AlphaLayout& layout : alpha_layouts())
-    if (std::string(layout.name) == "rgba64")
-      return make_format(layout, width, height, /*filter_alpha=*/false);
-  ADD_FAILURE() << "no layout rgba64";
+    if (std::string(layout.name) == scene.layout)
+      return make_format(layout, scene.width, scene.height, /*filter_alpha=*/false);
+  ADD_FAILURE() << "no layout " << scene.layout;
   return {};
+}
+
+/// Where the three components that are not alpha stand in the only plane.
+std::vector<int> colours_of(const FrameFormat& format) {
+  std::vector<int> colours;
+  for (int c = 0; c < format.planes[0].component_count; ++c)
+    if (format.planes[0].components[c].weightable()) colours.push_back(c);
+  return colours;
 }
 
 void expect_scene(BackendKind backend, const TestMaskPtr& mask, const Scene& scene, Passes passes) {
@@ -54,15 +64,18 @@ void expect_scene(BackendKind backend, const TestMaskPtr& mask, const Scene& sce
   auto device = open_device(backend, {});
   if (!device.ok() && !gpu_required()) GTEST_SKIP() << device.status().message();
   ASSERT_TRUE(device.ok()) << device.status().message();
-  const FrameFormat format = rgba64(scene.width, scene.height);
+  const FrameFormat format = format_of(scene);
+  const std::vector<int> colours = colours_of(format);
+  ASSERT_EQ(colours.size(), 3u);
+  const int alpha = find_alpha(format)->component;
   const GuardedFrame source(format, 0, false), answer(format, 0, false);
   const Component* components = format.planes[0].components;
   using std::placeholders::_1;
   using std::placeholders::_2;
   for (int c = 0; c < 3; ++c)
-    encode_component(picture_of(components[c], std::bind(scene.code, c, _1, _2)), source.view(), 0,
-                     c);
-  encode_component(picture_of(components[3], scene.alpha), source.view(), 0, 3);
+    encode_component(picture_of(components[colours[c]], std::bind(scene.code, c, _1, _2)),
+                     source.view(), 0, colours[c]);
+  encode_component(picture_of(components[alpha], scene.alpha), source.view(), 0, alpha);
 
   Options options;
   options.alpha_mode = AlphaMode::kPremultiplied;
@@ -78,9 +91,10 @@ void expect_scene(BackendKind backend, const TestMaskPtr& mask, const Scene& sce
   ASSERT_TRUE(status.ok()) << status.message();
   for (int c = 0; c < 3; ++c) {
     std::vector<Truth> truth;
-    for (const int code : picture_of(components[c], std::bind(scene.expected, c, _1, _2)).codes)
+    const auto expected = std::bind(scene.expected, c, _1, _2);
+    for (const int code : picture_of(components[colours[c]], expected).codes)
       truth.push_back({static_cast<std::uint16_t>(code)});
-    const Comparison result = compare_component(answer.view(), 0, c, truth);
+    const Comparison result = compare_component(answer.view(), 0, colours[c], truth);
     EXPECT_EQ(result.wrong, 0) << result.first_wrong;
   }
 }
@@ -119,8 +133,8 @@ TestMaskPtr pairs(int width, int height, bool along_rows, bool rank1) {
 }
 
 /// Two colours that alternate along that axis, so that each output is the mean (a + 3 b) / 4 or
-/// (3 a + b) / 4, both ties. A row, column, warp or lane whose cells are lost or taken twice moves
-/// it, as does an output one place off.
+/// (3 a + b) / 4, both ties. A row or column of cells that is lost or taken twice moves it, as does
+/// an output one place off.
 void expect_means(BackendKind backend, int width, int height, bool along_rows, bool rank1) {
   static const int kEven[] = {1001, 30005, 65001}, kOdd[] = {60003, 30007, 7};
   const TestMaskPtr mask = pairs(width, height, along_rows, rank1);
@@ -151,7 +165,25 @@ TEST_P(Decisions, UnderHugeMasks) {
   expect_halves(GetParam(), parsed_mask("box:513,4097"), 17, 32);
 }
 
-// More than there is room for at once.
+// Two pixels that are hardly opaque, beside which there is nothing: sums of a few units, which are
+// negative below the middle of chroma.
+TEST_P(Decisions, BelowBlack) {
+  Scene scene;
+  scene.layout = "ayuv64";
+  scene.width = 2;
+  scene.border = Border::kZero;
+  const FrameFormat format = format_of(scene);
+  const std::vector<int> colours = colours_of(format);
+  const Component* components = format.planes[0].components;
+  const auto black = [&](int c) { return components[colours[c]].black; };
+  scene.code = [&](int c, int, int x) { return black(c) - 50 - x; };
+  scene.alpha = [](int, int) { return 1; };
+  scene.expected = [&](int c, int, int) {
+    return black(c) + static_cast<int>(std::nearbyint(-50.5));
+  };
+  expect_scene(GetParam(), parsed_mask("box:3683"), scene, Passes::kRowColumn);
+}
+
 TEST_P(Decisions, OfMillionsOfOutputs) {
   const TestMaskPtr mask = typed_mask("ties-3x1", 3, 1, {4194305, 4194303, 4194305}, 12582913.0);
   expect_halves(GetParam(), mask, 1400, 1000, Passes::kDirect);

@@ -59,10 +59,12 @@ bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
 bool too_slow_by_alpha(const convolve::FrameFormat& format, const convolve::Mask& mask,
                        const convolve::Options& options) {
   if (options.alpha_mode != convolve::AlphaMode::kPremultiplied) return false;
-  const double all = products(format, mask);
-  // Masks that are kept as their factors take two passes, and rational ones decide by rows.
-  const bool by_rows = mask.rational && !mask.dense();
-  const double work = by_rows ? all / static_cast<double>(mask.width) * kRowProducts : all;
+  const convolve::WeightedSums sums{convolve::is_rational(format, mask, options.scale),
+                                    convolve::Passes::kRowColumn, convolve::Accumulator::kFloat64};
+  double work = products(format, mask);
+  // Masks that are kept as their factors take two passes.
+  if (!mask.dense() && row_sums_exact(format, mask, sums))
+    work *= kRowProducts / static_cast<double>(mask.width);
   return work > kWeightedProducts;
 }
 

@@ -191,8 +191,10 @@ TEST(WeightedCode, RowSumsDecideWhileTheyAreWhole) {
 
 TEST(WholeSums, GiveTheCodeOfTheirQuotient) {
   std::mt19937_64 random(11);
+  const WeightedEpilogue epilogues[] = {rows_epilogue("box:3683"),
+                                        rows_epilogue("3x1: -1 -2 -1 / 4")};
   for (int k = 0; k < 20000; ++k) {
-    const WeightedEpilogue e = rows_epilogue(k % 2 == 0 ? "box:3683" : "3x1: -1 -2 -1 / 4");
+    const WeightedEpilogue& e = epilogues[k % 2];
     const int code = static_cast<int>(random() % 65535);
     // Sums whose quotient is code + 1/2, give or take the least that whole numbers can.
     const std::int64_t half = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 54)) + 1;
@@ -208,6 +210,31 @@ TEST(WholeSums, GiveTheCodeOfTheirQuotient) {
   sums.add(-5, 7, 0);
   EXPECT_TRUE(sums.s == (Int128{3} << 52) - 35 && sums.t == -(Int128{3} << 52));
   EXPECT_EQ(code_of_whole_sums({0, 5}, rows_epilogue("box:3")), kKeepSample);
+}
+
+TEST(WholeSums, BelowBlackAreAsGood) {
+  WeightedEpilogue e = rows_epilogue("box:3683");
+  e.base = 32768;
+  EXPECT_EQ(code_of_whole_sums({2, -101}, e), 32718) << "-50.5";
+  EXPECT_EQ(code_of_whole_sums({2, -103}, e), 32716) << "-51.5";
+  std::mt19937_64 random(5);
+  for (int k = 0; k < 20000; ++k) {
+    const int below = static_cast<int>(random() % 32000);
+    const Int128 s = 1 + static_cast<std::int64_t>(random() >> (3 + k % 61));
+    EXPECT_EQ(code_of_whole_sums({s, -s * below}, e), 32768 - below) << k;
+  }
+}
+
+TEST(WholeSums, AreTheNearestDoublesOrTheirNeighbours) {
+  std::mt19937_64 random(9);
+  for (int k = 0; k < 20000; ++k) {
+    const auto high = static_cast<std::int64_t>(random()) >> (k % 64);
+    const Int128 v = (static_cast<Int128>(high) << (k % 3 == 0 ? 60 : 0)) + k % 5 - 2;
+    const auto exact = static_cast<long double>(v);
+    EXPECT_LE(std::fabs(to_double(v) - exact), std::fabs(exact) * 0x1p-52L) << k;
+  }
+  for (const int small : {0, 1, -1, -5, -3000})
+    EXPECT_EQ(to_double(small), small);
 }
 
 /// Whatever the kernel's errors within its bounds, a code that weighted_code() gives is right.

@@ -63,10 +63,10 @@ CONVOLVE_HD inline Int128 whole(double v) {
 }
 
 /// The code for whole sums of a rational mask, `s` > 0 oriented, where `code` is the right one or
-/// its neighbour. With p / q the gain, n the integers and C = max_code, all within |p| sum|n| C <
-/// 2^52 and q < 2^31 by the class's definition: |numerator * t| <= (|p| sum|n| C) (sum|n| M) <
-/// 2^52 * 2^60 and |code - base| denominator s <= 2^18 * 2^31 * 2^60, as sum|n| < 2^44 and M <
-/// 2^16. So everything fits 127 bits.
+/// its neighbour. A gain of 0 leaves nothing of T. Otherwise, with p / q the gain, n the integers
+/// and C = max_code, all within |p| sum|n| C < 2^52 and q < 2^31 by the class's definition:
+/// |numerator * t| <= (|p| sum|n| C) (sum|n| M) < 2^52 * 2^60 and |code - base| denominator s <=
+/// 2^18 * 2^31 * 2^60, as sum|n| < 2^44 and M < 2^16. So everything fits 127 bits.
 CONVOLVE_HD inline int round_exactly(Int128 s, Int128 t, int code, const WeightedEpilogue& e) {
   const Int128 unit = s * e.denominator;
   const Int128 twice = 2 * (t * e.numerator - unit * (code - e.base));
@@ -160,8 +160,8 @@ struct ExactWeights {
   }
 };
 
-/// S and T of one output from row sums, for exact_rows. Both fit: |S| < 2^60 and |T| < 2^76
-/// (round_exactly).
+/// S and T of one output from row sums, for exact_rows. Both fit with 40 bits to spare: sum|n| <
+/// 2^53 in any case, so |S| < 2^69 and |T| < 2^85.
 struct WholeSums {
   Int128 s = 0, t = 0;
 
@@ -173,10 +173,12 @@ struct WholeSums {
   }
 };
 
-/// The nearest double, or its neighbour. Devices have no conversion of their own.
+/// The nearest double, or its neighbour. Devices have no conversion of their own. The low half
+/// counts with its sign: a small negative number has no high one from which it would be taken.
 CONVOLVE_HD inline double to_double(Int128 v) {
-  return static_cast<double>(static_cast<std::int64_t>(v >> 64)) * 0x1p64 +
-         static_cast<double>(static_cast<std::uint64_t>(v));
+  const auto low = static_cast<std::int64_t>(v);
+  return static_cast<double>(static_cast<std::int64_t>((v - low) >> 64)) * 0x1p64 +
+         static_cast<double>(low);
 }
 
 /// The code from whole sums of a rational mask, or kKeepSample.

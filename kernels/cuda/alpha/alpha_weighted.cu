@@ -7,11 +7,9 @@
 // stays small however large the mask is; chunks below which nothing is opaque are left out. Two
 // passes, for masks with factors, keep the row sums in planes of global memory. A thread makes four
 // outputs below each other (or, along rows, beside each other) with a window of cells in registers,
-// so that a cell read serves four multiply-adds. Outputs that the sums do not decide are left to a
-// kernel of their own (alpha_decisions.cuh).
+// so that a cell read serves four multiply-adds.
 #include "kernels/cuda/alpha/alpha_weighted.h"
 
-#include "kernels/cuda/alpha/alpha_decisions.cuh"
 #include "kernels/cuda/device/kernel.cuh"
 
 namespace convolve {
@@ -60,6 +58,49 @@ __device__ inline void slide(int taps, Weight&& weight, Read&& read, Value (&sum
     for (int i = 0; i < kRun; ++i)
       add(sum[i], w, window[i]);
   }
+}
+
+/// The planes of row sums: alpha's first, then one for each channel, beside each other in a row.
+template <class Real>
+__device__ inline Real* intermediate_row(const WeightedArguments& w, int plane, int y) {
+  return reinterpret_cast<Real*>(static_cast<char*>(w.intermediate) + y * w.intermediate_pitch) +
+         static_cast<std::int64_t>(plane) * w.colour.width;
+}
+
+/// The code of the output at (x, y) of channel `c` whose sums in double do not decide, or
+/// kKeepSample: from row sums where these are exact, so that a mask of millions of weights, for
+/// which a thread would take seconds, takes it milliseconds.
+template <class Stored>
+__device__ int decide(const WeightedArguments& w, int c, int x, int y) {
+  const GroupArguments& group = w.colour;
+  const WeightedEpilogue& e = w.epilogue[c];
+  const int top = y - w.mask.anchor_y, left = x - w.mask.anchor_x;
+  if (e.exact_rows)
+    return code_of_rows(w.exact, e, [&](int i, double& alpha_sum, double& product_sum) {
+      const int row = border_index(group.border, top + i, group.height);
+      if (row == kNoSignal) return;
+      alpha_sum = intermediate_row<double>(w, 0, row)[x];
+      product_sum = intermediate_row<double>(w, c + 1, row)[x];
+    });
+  return exact_weighted_code(w.exact, e, [&](int i, int j, int& alpha, int& difference) {
+    alpha = cell_row<int, Stored>(w.alpha, w.alpha.channel[0], top + i).at(left + j);
+    if (alpha != 0)
+      difference = cell_row<int, Stored>(group, group.channel[c], top + i).at(left + j);
+  });
+}
+
+/// Writes the output at (x, y) of channel `c`, whatever it takes. Out of line: long, and most of it
+/// seldom run.
+template <class Stored>
+__device__ __noinline__ void store_quotient(const WeightedArguments& w, int c, int x, int y,
+                                            double s, double t) {
+  const GroupArguments& group = w.colour;
+  const ChannelArguments& channel = group.channel[c];
+  int code = weighted_code(s, t, w.epilogue[c]);
+  if (code == kUndecided) code = decide<Stored>(w, c, x, y);
+  if (code == kKeepSample)
+    code = decode_sample(load_stored<Stored>(group, channel, x, y), channel.layout);
+  store_stored(group, channel, x, y, encode_sample<Stored>(code, channel.layout));
 }
 
 /// All taps at once. blockIdx.z is the channel.
@@ -187,12 +228,11 @@ struct Kernels {
   WeightedKernel one_pass;
   WeightedKernel row;
   WeightedKernel column;
-  WeightedKernel decide;
 };
 
 template <class Real, class Stored>
 constexpr Kernels kKernelsOf = {one_pass_kernel<Real, Stored>, row_kernel<Real, Stored>,
-                                column_kernel<Real, Stored>, decide_kernel<Stored>};
+                                column_kernel<Real, Stored>};
 
 Kernels select(const WeightedArguments& arguments) {
   const bool bytes = arguments.colour.sample_bytes == 1;
@@ -213,35 +253,22 @@ cudaError_t launch(WeightedKernel kernel, dim3 grid, int planes, dim3 block,
 
 cudaError_t load_alpha_weighted(const WeightedArguments& arguments) {
   const Kernels kernels = select(arguments);
-  cudaError_t error = load_kernel(kernels.decide, 0);
-  if (error != cudaSuccess) return error;
   if (!arguments.two_passes) return load_kernel(kernels.one_pass, 0);
-  error = load_kernel(kernels.row, 0);
+  const cudaError_t error = load_kernel(kernels.row, 0);
   return error == cudaSuccess ? load_kernel(kernels.column, 0) : error;
 }
 
 cudaError_t launch_alpha_weighted(const WeightedArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.colour;
   const Kernels kernels = select(arguments);
-  const bool decides = may_be_undecided(arguments);
-  cudaError_t error = cudaSuccess;
-  if (decides)
-    error =
-        cudaMemsetAsync(arguments.undecided.count, 0, sizeof(*arguments.undecided.count), stream);
+  if (!arguments.two_passes)
+    return launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
+                  dim3(kWidth, kLines), arguments, stream);
+  const cudaError_t error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1),
+                                   group.channels + 1, dim3(kThreads), arguments, stream);
   if (error != cudaSuccess) return error;
-  if (!arguments.two_passes) {
-    error = launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
-                   dim3(kWidth, kLines), arguments, stream);
-  } else {
-    error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1), group.channels + 1,
-                   dim3(kThreads), arguments, stream);
-    if (error == cudaSuccess)
-      error = launch(kernels.column, grid_of_tiles(group, kThreads, kRun), group.channels,
-                     dim3(kThreads), arguments, stream);
-  }
-  if (error != cudaSuccess || !decides) return error;
-  return launch(kernels.decide, dim3(kDecidingBlocks), 1, dim3(kDecidingThreads), arguments,
-                stream);
+  return launch(kernels.column, grid_of_tiles(group, kThreads, kRun), group.channels,
+                dim3(kThreads), arguments, stream);
 }
 
 }  // namespace convolve

@@ -13,16 +13,6 @@
 
 namespace convolve {
 
-/// Outputs of a launch whose sums do not decide. To make the sums of one again, tap by tap with
-/// twice the digits, takes a thread some 200 ns a tap, so that a mask of millions would keep the
-/// device busy for seconds: a kernel of its own makes them, a block for each. Outputs for which
-/// there is no room are decided by the threads that find them.
-struct UndecidedOutputs {
-  unsigned* count = nullptr;    ///< May become more than `capacity`.
-  unsigned* outputs = nullptr;  ///< (channel * height + y) * width + x.
-  unsigned capacity = 0;
-};
-
 /// A launch for one component group, all of whose components are weighted.
 struct WeightedArguments {
   Accumulator accumulator = Accumulator::kFloat64;  ///< kFloat32 or kFloat64.
@@ -32,7 +22,6 @@ struct WeightedArguments {
   WeightedEpilogue epilogue[kMaxComponents];
   MaskArguments mask;  ///< In global memory: all weights, or the row's and then the column's.
   ExactWeights exact;
-  UndecidedOutputs undecided;
   void* intermediate = nullptr;  ///< Two passes: a plane of row sums of alpha and, beside it,
   std::int64_t intermediate_pitch = 0;  ///< one for each component; bytes.
 };

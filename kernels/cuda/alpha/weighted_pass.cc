@@ -8,13 +8,6 @@
 #include "kernels/cuda/runtime/check.h"
 
 namespace convolve {
-namespace {
-
-/// 4 MiB. What is beyond is decided by as many threads as there are outputs, which keeps the device
-/// as busy; and frames are cut by what their decisions may take (piecewise.cc).
-constexpr std::size_t kMostUndecided = std::size_t{1} << 20;
-
-}  // namespace
 
 Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& mask,
                                         const WeightedSums& sums, DeviceCore& core) {
@@ -30,7 +23,6 @@ Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& m
   Status status = upload(weights, pass.device_weights_, core);
   if (status.ok()) status = upload(encode_exact_weights(mask, sums), pass.device_exact_, core);
   if (status.ok()) status = pass.reserve_intermediate(core.stream());
-  if (status.ok()) status = pass.reserve_undecided(core.stream());
   if (!status.ok()) return status;
 
   WeightedArguments& arguments = pass.arguments_;
@@ -72,24 +64,6 @@ Status WeightedPass::reserve_intermediate(cudaStream_t stream) {
   intermediate_ = std::move(made.value());
   arguments_.intermediate = intermediate_.data();
   arguments_.intermediate_pitch = static_cast<std::int64_t>(pitch);
-  return {};
-}
-
-Status WeightedPass::reserve_undecided(cudaStream_t stream) {
-  std::size_t most = 0;
-  for (int p = 0; p < format_.plane_count; ++p) {
-    std::size_t samples = 0;
-    for (int c = 0; c < format_.planes[p].component_count; ++c)
-      samples += static_cast<std::size_t>(format_.planes[p].components[c].width) *
-                 static_cast<std::size_t>(format_.planes[p].components[c].height);
-    most = std::max(most, samples);
-  }
-  const std::size_t capacity = std::min(most, kMostUndecided);
-  Result<DeviceMemory> made = DeviceMemory::make((capacity + 1) * sizeof(unsigned), stream);
-  if (!made.ok()) return made.status();
-  undecided_ = std::move(made.value());
-  auto* const words = static_cast<unsigned*>(undecided_.data());
-  arguments_.undecided = {words, words + 1, static_cast<unsigned>(capacity)};
   return {};
 }
 

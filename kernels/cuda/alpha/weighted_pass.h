@@ -34,7 +34,6 @@ class WeightedPass {
   static Status upload(const std::vector<std::byte>& weights, DeviceMemory& memory,
                        DeviceCore& core);
   Status reserve_intermediate(cudaStream_t stream);
-  Status reserve_undecided(cudaStream_t stream);
   Status load_kernels() const;
 
   FrameFormat format_;
@@ -42,7 +41,7 @@ class WeightedPass {
   WeightedSums sums_;
   WeightTotals totals_;
   AlphaPlace place_;
-  DeviceMemory device_weights_, device_exact_, intermediate_, undecided_;
+  DeviceMemory device_weights_, device_exact_, intermediate_;
   WeightedArguments arguments_;  ///< What all launches share.
 };
 

@@ -15,8 +15,8 @@ constexpr double kLongestLaunchUs = 60000;
 
 /// The time that a frame of this plan is expected to take. Colour that is weighted by alpha has no
 /// prediction of its own: it adds up two sums for each output, each about as `basic` does, 0.5 ps a
-/// tap on an H100 that is busy, and may have to decide all again, which takes as long for a tap, or
-/// for a row of the mask where row sums decide.
+/// tap on an H100 that is busy. A rational mask may have to decide all outputs again, from as many
+/// row sums as it has rows or else from all taps; of a real one these are few.
 double expected_us(const FrameFormat& format, const Mask& mask, const Plan& plan,
                    const DeviceCapabilities& device) {
   if (!plan.weighted) return plan.predicted_us;
