@@ -11,7 +11,7 @@
 /// With a sanitizer each takes a minute to compile: SSE2 and AVX2 show the same code.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HWY_DISABLED_TARGETS \
-  (CONVOLVE_SIZELESS_TARGETS | HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_AVX3_ZEN4)
+  (CONVOLVE_SIZELESS_TARGETS | HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL)
 #else
 #define HWY_DISABLED_TARGETS CONVOLVE_SIZELESS_TARGETS
 #endif
