@@ -229,7 +229,8 @@ TEST(WholeSums, AreTheNearestDoublesOrTheirNeighbours) {
   std::mt19937_64 random(9);
   for (int k = 0; k < 20000; ++k) {
     const auto high = static_cast<std::int64_t>(random()) >> (k % 64);
-    const Int128 v = (static_cast<Int128>(high) << (k % 3 == 0 ? 60 : 0)) + k % 5 - 2;
+    const Int128 v =
+        static_cast<Int128>(high) * (std::int64_t{1} << (k % 3 == 0 ? 60 : 0)) + k % 5 - 2;
     const auto exact = static_cast<long double>(v);
     EXPECT_LE(std::fabs(to_double(v) - exact), std::fabs(exact) * 0x1p-52L) << k;
   }
