@@ -52,7 +52,8 @@ bool weighted_sums_serve(const FrameFormat& format, const Mask& mask, const Weig
 /// without error in double.
 bool row_sums_exact(const Component& component, int alpha_max, const Mask& mask,
                     const WeightedSums& sums);
-/// The same for all weighted components of `format`.
+/// True if the row sums are whole numbers without error for every weighted component of `format`,
+/// so that no output is ever decided tap by tap.
 bool row_sums_exact(const FrameFormat& format, const Mask& mask, const WeightedSums& sums);
 
 /// The epilogue of `component`, weighted by an alpha of codes up to `alpha_max`.

@@ -216,8 +216,8 @@ CONVOLVE_HD inline int code_of_rows(const ExactWeights& weights, const WeightedE
   return code_of_whole_sums(sums, e);
 }
 
-/// The same by one thread, tap by tap. `cells`: a callable (i, j, &alpha, &difference) that gives
-/// the alpha code and c - o below weight (i, j).
+/// The code of one output by one thread, tap by tap, or kKeepSample. `cells`: a callable (i, j,
+/// &alpha, &difference) that gives the alpha code and c - o below weight (i, j).
 template <class Cells>
 CONVOLVE_HD inline int exact_weighted_code(const ExactWeights& weights, const WeightedEpilogue& e,
                                            Cells&& cells) {
