@@ -123,15 +123,9 @@ struct DoubleDouble {
     high = sum + rest;
     low = rest - (high - sum);
   }
-
-  CONVOLVE_HD void add(const DoubleDouble& other) {
-    add_product(other.high, 1);
-    add_product(other.low, 1);
-  }
 };
 
-/// S and T of one output with twice the digits. Whole numbers have no error, in whatever order they
-/// are added up.
+/// S and T of one output with twice the digits. Whole numbers have no error.
 struct ExactSums {
   DoubleDouble s, t;
 
@@ -139,10 +133,6 @@ struct ExactSums {
   CONVOLVE_HD void add(double weight, int alpha, int difference) {
     s.add_product(weight, alpha);
     t.add_product(weight, static_cast<double>(alpha) * difference);
-  }
-  CONVOLVE_HD void add(const ExactSums& other) {
-    s.add(other.s);
-    t.add(other.t);
   }
 };
 
