@@ -28,7 +28,10 @@ step() {
   shift
   log=$log_dir/${name//[^a-z0-9]/-}.log
   stamp "$name ..."
-  "$@" </dev/null >"$log" 2>&1 || status=$?
+  # In the background, as bash forgets `set -e` within a function that stands before `||`: a storm
+  # that failed went unnoticed because the tests after it passed.
+  "$@" </dev/null >"$log" 2>&1 &
+  wait $! || status=$?
   while read -r line; do
     case $line in
       beside:*)
