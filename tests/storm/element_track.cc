@@ -143,7 +143,8 @@ class ElementPlayer {
   }
 
   /// Leaves the choice to the planner where the CPU has no time for the kernel that is asked for,
-  /// and alpha straight where it has none for its weighting: then true.
+  /// alpha straight where it has none for its weighting, and the mask small where it has none for
+  /// its digits: then true.
   bool spare_time() {
     const auto info = picture_info(caps_text(picture_));
     const auto settings = resolve(wanted_);
@@ -155,7 +156,8 @@ class ElementPlayer {
         too_slow_by_alpha(format, mask, options) && set({"alpha-mode", "straight"});
     const bool chosen =
         backend_ != "cuda" && too_slow(format, mask, options) && set({"kernel", "auto"});
-    return straight || chosen;
+    const bool small = digits_too_slow(format, mask, options) && set({"mask", "emboss"});
+    return straight || chosen || small;
   }
 
   void change_picture(const Words& step) {

@@ -106,6 +106,10 @@ class EnginePlayer {
     const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
     const FrameFormat planned =
         planned_format(words, format, whole(words, "spare"), settings.value().channels);
+    if (digits_too_slow(format, settings.value().mask, settings.value().options)) {
+      ++outcome_.refused;
+      return;
+    }
     if (too_slow_by_alpha(format, settings.value().mask, settings.value().options))
       settings.value().options.alpha_mode = convolve::AlphaMode::kStraight;
     convolve::Options options = ways(words, settings.value().options);

@@ -56,6 +56,15 @@ bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
          (options.kernel == KernelKind::kCoarsened && work > kForcedCoarsenedProducts);
 }
 
+bool digits_too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
+                     const convolve::Options& options) {
+  if (products(format, mask) <= kForcedBasicProducts) return false;
+  convolve::Options chosen = options;
+  chosen.kernel = KernelKind::kAuto;
+  const auto plan = convolve::make_plan(format, mask, chosen, convolve::DeviceCapabilities{});
+  return plan.ok() && plan.value().accumulator == convolve::Accumulator::kWide;
+}
+
 bool too_slow_by_alpha(const convolve::FrameFormat& format, const convolve::Mask& mask,
                        const convolve::Options& options) {
   if (options.alpha_mode != convolve::AlphaMode::kPremultiplied) return false;
