@@ -23,6 +23,9 @@ convolve::Mask flattened(const convolve::Mask& mask) {
   flat.anchor_x = 0;
   flat.anchor_y = mask.anchor_y * mask.width + mask.anchor_x;
   if (mask.dense()) return flat;
+  const auto taps = static_cast<std::size_t>(mask.taps());
+  flat.weights.reserve(taps);
+  if (mask.rational) flat.integers.reserve(taps);
   for (int i = 0; i < mask.height; ++i)
     for (int j = 0; j < mask.width; ++j) {
       const auto y = static_cast<std::size_t>(i);
@@ -47,7 +50,6 @@ ExactComponent::ExactComponent(const FrameView& source, const FrameFormat& plann
     : settings_(settings),
       rule_(source.format.planes[plane].components[component]),
       rational_(convolve::is_rational(source.format, settings.mask, settings.arguments.scale)),
-      flat_(flattened(settings.mask)),
       picture_(convolve::decode_component(source, plane, component)) {
   a_tap_ = rational_ ? 1 : 6;
   const std::optional<AlphaPlace> place = convolve::find_alpha(planned);
@@ -95,7 +97,7 @@ std::vector<Truth> ExactComponent::filter(const Picture& seen, const std::option
                : convolve::reference_filter(seen, rule_, mask, settings_.arguments, middle).samples;
 }
 
-std::vector<Truth> ExactComponent::row(int x, int count, int y) const {
+std::vector<Truth> ExactComponent::row(int x, int count, int y) {
   std::vector<Truth> truths;
   if (cost_one_by_one(count) < cost_at_once(count)) {
     for (int k = 0; k < count; ++k)
@@ -124,15 +126,16 @@ double ExactComponent::cost_at_once(int count) const {
   return across * (taps * a_tap_ + mask.height * kCellCost) + (rational_ ? 0 : taps * kDigitsCost);
 }
 
-Truth ExactComponent::sample(int x, int y) const {
+Truth ExactComponent::sample(int x, int y) {
   const auto upright = [this](Picture seen) {
-    seen.height = flat_.height;
+    seen.height = flat_->height;
     seen.width = 1;
     return seen;
   };
+  if (!flat_) flat_ = flattened(settings_.mask);
   std::optional<Picture> alpha = alpha_window(x, 1, y);
   if (alpha) alpha = upright(std::move(*alpha));
-  return filter(upright(window(picture_, x, 1, y, rule_.black)), alpha, flat_).front();
+  return filter(upright(window(picture_, x, 1, y, rule_.black)), alpha, *flat_).front();
 }
 
 }  // namespace storm

@@ -20,7 +20,7 @@ class ExactComponent {
                  int component, const Settings& settings);
 
   /// What `count` samples of row `y` from `x` on may be.
-  std::vector<convolve::Truth> row(int x, int count, int y) const;
+  std::vector<convolve::Truth> row(int x, int count, int y);
 
   /// About how many nanoseconds row() takes for `count` samples.
   double cost(int count) const;
@@ -30,7 +30,7 @@ class ExactComponent {
   double cost_at_once(int count) const;
   /// `mask` above the samples that it sees, both as one column: the reference then computes one
   /// sample and not as many as the mask is wide.
-  convolve::Truth sample(int x, int y) const;
+  convolve::Truth sample(int x, int y);
   std::vector<convolve::Truth> filter(const convolve::Picture& seen,
                                       const std::optional<convolve::Picture>& alpha,
                                       const convolve::Mask& mask) const;
@@ -44,7 +44,8 @@ class ExactComponent {
   convolve::Component rule_;
   bool rational_;
   double a_tap_ = 1;     ///< Nanoseconds.
-  convolve::Mask flat_;  ///< The mask as one column.
+  /// The mask as one column, once it is asked for: of box:3870 it takes 240 MB.
+  std::optional<convolve::Mask> flat_;
   convolve::Picture picture_;
   std::optional<convolve::Picture> alpha_;  ///< On the component's grid, if it weights.
   int alpha_max_ = 0;

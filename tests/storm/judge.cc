@@ -104,7 +104,7 @@ class ComponentJudge {
                                    : sample_in<std::uint8_t>(at, layout);
   }
 
-  const ExactComponent& exact() {
+  ExactComponent& exact() {
     if (!exact_) exact_.emplace(evidence_.source, evidence_.planned, plane_, component_, settings_);
     return *exact_;
   }
