@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/weights/split_digits.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
@@ -96,13 +97,13 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->plan_ = std::move(plan.value());
     convolver->plan_.storage = job.value()->storage();
     const Plan& chosen = convolver->plan_;
-    if (chosen.coarse.column > 0)
+    if (chosen.form == Form::kSeparableSpline)
       convolver->coarse_mask_ = make_coarse_mask(mask, chosen.coarse);
-    else if (chosen.digits > 0 && chosen.kernel == KernelKind::kSeparable)
+    else if (chosen.digits > 0 && chosen.kernel() == KernelKind::kSeparable)
       convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
-    else if (chosen.split())
+    else if (sums_are_split(chosen.form))
       convolver->digits_ = make_split_digits(mask, chosen.digits);
-    else if (chosen.digits > 0)
+    else if (chosen.kernel() == KernelKind::kTensor)
       convolver->digits_ = make_digits(format, mask, chosen.rational, chosen.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
     convolver->device_ = std::move(device);
@@ -113,12 +114,12 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
 
 bool Convolver::serves(double scale, double bias) const {
   // Sums of codes are exact whatever the scale, as are codes; it only chooses the class.
-  if (plan_.kernel == KernelKind::kBox || plan_.kernel == KernelKind::kShift)
+  if (plan_.kernel() == KernelKind::kBox || plan_.kernel() == KernelKind::kShift)
     return plan_.rational == is_rational(format_, mask_, scale);
   const bool exact_enough =
-      coarse_mask_    ? coarse_mask_serves(format_, mask_, *coarse_mask_, scale)
-      : plan_.split() ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
-      : digits_       ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
+      coarse_mask_                 ? coarse_mask_serves(format_, mask_, *coarse_mask_, scale)
+      : sums_are_split(plan_.form) ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
+      : digits_                    ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
       : separable_digits_
           ? separable_digits_serve(format_, mask_, *separable_digits_, scale, plan_.rational)
           : accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,

@@ -168,7 +168,7 @@ Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings)
       plan_on(BackendKind::kCpu, mask.value(), settings, kernel);
   if (planned.ok()) return planned;
   if (!cuda_refusal.ok()) return cuda_refusal;
-  if (!devices_.cuda_status().ok() && !convolve::kernel_info(kernel).on_cpu)
+  if (!devices_.cuda_status().ok() && !convolve::has_kernel(convolve::BackendKind::kCpu, kernel))
     return Status(planned.status().code(),
                   planned.status().message() + "; no CUDA: " + devices_.cuda_status().message());
   return planned;
@@ -211,7 +211,7 @@ bool Session::may_leave_cuda(const Status& status) const {
 
 void Session::leave_cuda(const Status& why, const Settings& settings) {
   std::string consequence = "the filter goes on on the CPU";
-  if (!convolve::kernel_info(settings.kernel).on_cpu) {
+  if (!convolve::has_kernel(convolve::BackendKind::kCpu, settings.kernel)) {
     replaced_kernel_ = settings.kernel;
     consequence += std::string(", with kernel=auto for the CUDA kernel ") +
                    convolve::kernel_info(settings.kernel).nick;

@@ -103,8 +103,8 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
 
 /// True if the plan's kernel can read the mask.
 bool readable(const Plan& plan, const FrameFormat& format, const Mask& mask) {
-  if (plan.kernel == KernelKind::kBox) return box_weight(mask) && box_sums_fit(format, mask);
-  if (plan.kernel == KernelKind::kShift) return shift_of(mask).has_value();
+  if (plan.kernel() == KernelKind::kBox) return box_weight(mask) && box_sums_fit(format, mask);
+  if (plan.kernel() == KernelKind::kShift) return shift_of(mask).has_value();
   return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
 }
 
@@ -114,8 +114,8 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
                                           const Plan& plan, std::shared_ptr<const Device> device,
                                           const StopSignal* stop,
                                           std::atomic<std::uint64_t>* kernel_ns) {
-  const bool box = plan.kernel == KernelKind::kBox;
-  if (plan.backend != BackendKind::kCpu || !kernel_info(plan.kernel).on_cpu ||
+  const bool box = plan.kernel() == KernelKind::kBox;
+  if (plan.backend != BackendKind::kCpu || !form_info(plan.form).on_cpu ||
       (plan.accumulator == Accumulator::kInt32) != box)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
   if (!readable(plan, format, mask))
@@ -134,11 +134,11 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
 }
 
 void CpuJob::encode(const Mask& mask) {
-  if (plan_.kernel == KernelKind::kBox) {
+  if (plan_.kernel() == KernelKind::kBox) {
     box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
     return;
   }
-  if (plan_.kernel == KernelKind::kShift) {
+  if (plan_.kernel() == KernelKind::kShift) {
     shift_ = *shift_of(mask);
     return;
   }
@@ -167,20 +167,20 @@ Status CpuJob::allocate(const FrameFormat& format) {
   shape.cell_bytes = plan_.accumulator == Accumulator::kFloat32 ? sizeof(float) : sizeof(double);
 
   // Digits are summed by the scalar loop, whatever the kernel; it needs no scratch.
-  vector_ = plan_.kernel != KernelKind::kBasic && plan_.accumulator != Accumulator::kWide;
+  vector_ = plan_.kernel() != KernelKind::kBasic && plan_.accumulator != Accumulator::kWide;
   if (!vector_) return {};
   shape.table_lines = block_lines;
-  if (plan_.kernel == KernelKind::kBox) {
+  if (plan_.kernel() == KernelKind::kBox) {
     shape.cell_bytes = sizeof(double);
     halo = mask_.width;
     strip_width_ = choose_strip_width(extent.width, halo, kBoxLines + 1, shape.cell_bytes);
     shape.source_lines = kBoxLines;
     shape.table_lines = 0;
-  } else if (plan_.kernel == KernelKind::kShift) {
+  } else if (plan_.kernel() == KernelKind::kShift) {
     strip_width_ = choose_strip_width(extent.width, 0, 2, shape.cell_bytes);
     shape.source_lines = 1;
     shape.table_lines = 0;
-  } else if (plan_.kernel == KernelKind::kCoarsened) {
+  } else if (plan_.kernel() == KernelKind::kCoarsened) {
     strip_width_ = choose_strip_width(extent.width, halo, block_lines, shape.cell_bytes);
     shape.source_lines = block_lines;
   } else {
@@ -244,7 +244,7 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
   // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
   // many rows before its first.
   if (work == Work::kFilter && !two_pass_ &&
-      (plan_.passes() == Passes::kRowColumn || plan_.kernel == KernelKind::kBox))
+      (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
     least = std::min(std::max(least, 4 * mask_.height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
@@ -254,9 +254,9 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
 
 Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
-  if (plan_.kernel == KernelKind::kBox)
+  if (plan_.kernel() == KernelKind::kBox)
     return make_box_epilogue(component, mask_, scale, bias, plan_.rational);
-  if (plan_.kernel == KernelKind::kShift)
+  if (plan_.kernel() == KernelKind::kShift)
     return make_box_epilogue(component, shift_.tap, scale, bias, plan_.rational);
   return make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
 }
@@ -359,11 +359,11 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
   }
   if (!vector_) return filter_basic(task, taps_, area);
   const Workspace& workspace = workspaces_[worker];
-  if (plan_.kernel == KernelKind::kBox)
+  if (plan_.kernel() == KernelKind::kBox)
     filter_box(task, box_, area, workspace);
-  else if (plan_.kernel == KernelKind::kShift)
+  else if (plan_.kernel() == KernelKind::kShift)
     filter_shift(task, shift_, area, workspace);
-  else if (plan_.kernel == KernelKind::kCoarsened)
+  else if (plan_.kernel() == KernelKind::kCoarsened)
     filter_coarsened(task, taps_, area, workspace);
   else if (stage == Stage::kRowPass)
     filter_separable_rows(task, taps_, area, workspace, plane_);

@@ -113,7 +113,7 @@ class Measurement {
                                                               : static_cast<double>(mask.taps());
       row.floor = 1e6 * taps * row.width * row.height / fma_rate_;
     }
-    if (plan.kernel == KernelKind::kTiledInput || plan.kernel == KernelKind::kTiledOutput) {
+    if (plan.kernel() == KernelKind::kTiledInput || plan.kernel() == KernelKind::kTiledOutput) {
       row.predicted_reduction = predicted_reduction(plan, row.side);
       row.counted_reduction =
           testing::count_accesses({plan.tile_width, plan.tile_height, row.side, row.side})

@@ -8,8 +8,8 @@
 //   bench_planes --calibrate ...  constants of the planner for this GPU (calibrate.h)
 //
 // Lists have commas: --formats=GRAY8,NV12 --sizes=4k,640x480 --kinds=rational,box --sides=3,31
-// --kernels=auto,coarsened (default: auto; not with --grid or --calibrate). --mappings=tiles,groups
-// adds kernel tensor with each of these mappings (tensor_mapping.h). RGBA-weighted is RGBA with
+// --kernels=auto,coarsened (default: auto; not with --grid or --calibrate). --forms=tensor-tiles
+// adds each of these forms (forms.h). RGBA-weighted is RGBA with
 // alpha-mode=premultiplied. Beside 8-bit grey with rational masks stands NVIDIA's NPP, in 4K, if
 // the machine has it; PyTorch and CuPy have a program of their own, peers_gpu.py. Prints Markdown;
 // with --json also writes one JSON object a row. Every row takes about S seconds (default 0.1) and
@@ -58,8 +58,8 @@ bool sweep_mask(const PlaneArguments& arguments, FrameMeasurement& measurement, 
     good = good && result.has_value();
     if (result) rows->push_back(result->row);
   }
-  for (const TensorMapping mapping : arguments.mappings) {
-    const std::optional<FrameResult> result = measurement.run(KernelKind::kTensor, mapping);
+  for (const Form form : arguments.forms) {
+    const std::optional<FrameResult> result = measurement.run(form_info(form).kernel, form);
     good = good && result.has_value();
     if (result) rows->push_back(result->row);
   }

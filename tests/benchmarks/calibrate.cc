@@ -43,7 +43,7 @@ class Calibration {
 
  private:
   bool measure_kernel(const KernelRun& run) {
-    const std::optional<FrameResult> result = measurement_.run(run.kernel, run.mapping);
+    const std::optional<FrameResult> result = measurement_.run(run.kernel, run.form);
     if (!result || !result->plan) return result.has_value();
     const FrameFormat& format = measurement_.format();
     const Mask& mask = measurement_.mask();
@@ -94,7 +94,7 @@ void print_row(const Setting& setting, const DeviceCapabilities& device,
     std::fprintf(out, "           {{");
     for (int t = 0; t < kCostTermCount; ++t)
       std::fprintf(out, "%s%.4g", t == 0 ? "" : ", ", terms[static_cast<std::size_t>(t)]);
-    std::fprintf(out, "}},  // %s: ", cost_class_name(cost_class));
+    std::fprintf(out, "}},  // %s: ", cost_class_name(cost_class).c_str());
     if (cases.empty())
       std::fprintf(out, "not measured\n");
     else

@@ -22,7 +22,7 @@ struct SpecialCase {
   const char* mask;
   KernelKind kernel;
   const char* format;
-  std::optional<TensorMapping> mapping = std::nullopt;
+  std::optional<Form> form = std::nullopt;
 };
 const SpecialCase kSpecialCases[] = {
     // Passes of a launch each: on tensor cores, and where tile and halo leave shared memory.
@@ -39,18 +39,18 @@ const SpecialCase kSpecialCases[] = {
     {"gaussian:120,30", KernelKind::kSeparable, "GRAY8"},
     // Where other products are better.
     {"5x5: 1 -1 0 2 1 1 1 3 1 0 1 2 4 3 1 0 2 1 1 1 1 0 1 2 0 / 32", KernelKind::kTensor, "GRAY8",
-     TensorMapping::kStay},
-    {"disk:4", KernelKind::kTensor, "GRAY8", TensorMapping::kStay},
-    {"disk:9", KernelKind::kTensor, "GRAY8", TensorMapping::kStay},
-    {"disk:15", KernelKind::kTensor, "GRAY8", TensorMapping::kStay},
-    {"disk:5", KernelKind::kTensor, "GRAY8", TensorMapping::kLargeQuads},
-    {"disk:6", KernelKind::kTensor, "GRAY8", TensorMapping::kLargeQuads},
-    {"box:13", KernelKind::kTensor, "GRAY8", TensorMapping::kLargeQuads},
-    {"disk:2", KernelKind::kTensor, "NV12", TensorMapping::kStay},
-    {"disk:9", KernelKind::kTensor, "NV12", TensorMapping::kStay},
-    {"disk:2", KernelKind::kTensor, "RGBA", TensorMapping::kStay},
-    {"disk:2", KernelKind::kTensor, "RGBA", TensorMapping::kMarch},
-    {"disk:9", KernelKind::kTensor, "RGBA", TensorMapping::kStay},
+     Form::kTensorColumns},
+    {"disk:4", KernelKind::kTensor, "GRAY8", Form::kTensorColumns},
+    {"disk:9", KernelKind::kTensor, "GRAY8", Form::kTensorColumns},
+    {"disk:15", KernelKind::kTensor, "GRAY8", Form::kTensorColumns},
+    {"disk:5", KernelKind::kTensor, "GRAY8", Form::kTensorLargeQuads},
+    {"disk:6", KernelKind::kTensor, "GRAY8", Form::kTensorLargeQuads},
+    {"box:13", KernelKind::kTensor, "GRAY8", Form::kTensorLargeQuads},
+    {"disk:2", KernelKind::kTensor, "NV12", Form::kTensorColumns},
+    {"disk:9", KernelKind::kTensor, "NV12", Form::kTensorColumns},
+    {"disk:2", KernelKind::kTensor, "RGBA", Form::kTensorColumns},
+    {"disk:2", KernelKind::kTensor, "RGBA", Form::kTensorSliding},
+    {"disk:9", KernelKind::kTensor, "RGBA", Form::kTensorColumns},
     // Sums that no float or int32 holds.
     {"gaussian:2", KernelKind::kSeparable, "GRAY16"},
     {"gaussian:5", KernelKind::kSeparable, "GRAY16"},
@@ -90,7 +90,7 @@ bool is_chosen(KernelKind kernel) {
 CalibrationCase usual_case(BackendKind backend, const FormatCase& tested, MaskKind kind, int side) {
   CalibrationCase made{make_mask(kind, side), mask_kind_name(kind), {}};
   for (const KernelInfo& info : kKernels) {
-    if (!(backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu)) continue;
+    if (!has_kernel(backend, info.kind)) continue;
     const bool book =
         std::string(tested.name) == kBookFormat && kind == kBookKind && side <= kLargestBookSide;
     if (info.kind != KernelKind::kAuto && (is_chosen(info.kind) || book))
@@ -113,7 +113,7 @@ std::vector<CalibrationCase> calibration_cases(const PlaneArguments& arguments,
     CalibrationCase made;
     made.mask.mask = testing::parsed_mask(special.mask);
     made.name = special.mask;
-    made.runs.push_back({special.kernel, special.mapping});
+    made.runs.push_back({special.kernel, special.form});
     cases.push_back(std::move(made));
   }
   return cases;

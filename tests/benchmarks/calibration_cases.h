@@ -21,7 +21,7 @@ inline constexpr FormatCase kCalibrationFormats[] = {format_case("GRAY8"), forma
 
 struct KernelRun {
   KernelKind kernel;
-  std::optional<TensorMapping> mapping;  ///< Of tensor; nothing = chosen.
+  std::optional<Form> form;  ///< Nothing = chosen.
 };
 
 /// A mask, and the kernels that it is to go through where they serve.

@@ -24,7 +24,7 @@ double filtered_samples(const FrameFormat& format) {
 
 /// Multiply-adds that `plan` takes for a sample: box adds and subtracts only, shift moves.
 double taps_of(const Mask& mask, const Plan& plan) {
-  if (plan.kernel == KernelKind::kBox || plan.kernel == KernelKind::kShift) return 0;
+  if (plan.kernel() == KernelKind::kBox || plan.kernel() == KernelKind::kShift) return 0;
   return plan.passes() == Passes::kRowColumn ? mask.width + mask.height
                                              : static_cast<double>(mask.taps());
 }
@@ -63,30 +63,28 @@ void FrameMeasurement::set_mask(const MaskCase& tested, const std::string& kind,
                  alpha_mode_);
 }
 
-Options FrameMeasurement::options(KernelKind kernel, std::optional<TensorMapping> mapping) const {
+Options FrameMeasurement::options(KernelKind kernel, std::optional<Form> form) const {
   Options options;
   options.kernel = kernel;
-  options.mapping = mapping;
+  options.form = form;
   options.bias = mask_.bias;
   options.alpha_mode = alpha_mode_;
   return options;
 }
 
-Result<Plan> FrameMeasurement::plan(KernelKind kernel, std::optional<TensorMapping> mapping,
+Result<Plan> FrameMeasurement::plan(KernelKind kernel, std::optional<Form> form,
                                     const DeviceCapabilities& device) const {
-  return make_plan(format_, mask(), options(kernel, mapping), device);
+  return make_plan(format_, mask(), options(kernel, form), device);
 }
 
-std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel,
-                                                 std::optional<TensorMapping> mapping) {
+std::optional<FrameResult> FrameMeasurement::run(KernelKind kernel, std::optional<Form> form) {
   FrameResult result{row_, std::nullopt};
   FrameRow& row = result.row;
-  row.kernel = kernel_info(kernel).nick;
-  if (mapping) row.kernel += std::string("-") + tensor_mapping_name(*mapping);
+  row.kernel = form ? form_info(*form).name : kernel_info(kernel).nick;
   auto device = target_.open();
   if (!device.ok()) return fail(row, device.status().message());
   const RunArguments how{1, mask_.bias, Border::kReplicate};
-  auto convolver = Convolver::create(format_, mask(), options(kernel, mapping), device.value());
+  auto convolver = Convolver::create(format_, mask(), options(kernel, form), device.value());
   if (!convolver.ok()) {
     row.plan = convolver.status().message();
     if (convolver.status().code() != Code::kUnsupported) return fail(row, row.plan);

@@ -36,18 +36,17 @@ class FrameMeasurement {
   const Mask& mask() const { return mask_.mask->mask; }
 
   /// Nothing, having said so, after a wrong result or a failed call.
-  std::optional<FrameResult> run(KernelKind kernel,
-                                 std::optional<TensorMapping> mapping = std::nullopt);
+  std::optional<FrameResult> run(KernelKind kernel, std::optional<Form> form = std::nullopt);
 
   /// What run() would run on `device`, predictions included; or why it cannot.
-  Result<Plan> plan(KernelKind kernel, std::optional<TensorMapping> mapping,
+  Result<Plan> plan(KernelKind kernel, std::optional<Form> form,
                     const DeviceCapabilities& device) const;
 
   /// What NPP cannot or does wrong is said in its row and is no failure of ours.
   FrameRow run_npp(Npp& npp);
 
  private:
-  Options options(KernelKind kernel, std::optional<TensorMapping> mapping) const;
+  Options options(KernelKind kernel, std::optional<Form> form) const;
 
   /// Fills in `row` if all went well; returns what there is to say.
   std::string try_npp(Npp& npp, FrameRow& row);

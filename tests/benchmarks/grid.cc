@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/benchmarks/grid.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <iterator>
 #include <optional>
@@ -29,40 +31,27 @@ constexpr KernelKind kChosenOnCpu[] = {KernelKind::kSeparable, KernelKind::kCoar
 /// A prediction that far above the best one need not be measured to know that it is worse.
 constexpr double kHopeless = 3;
 
+template <std::size_t kCount>
+bool is_one_of(const KernelKind (&kernels)[kCount], KernelKind kernel) {
+  return std::find(std::begin(kernels), std::end(kernels), kernel) != std::end(kernels);
+}
+
 struct Candidate {
   KernelKind kernel = KernelKind::kAuto;
-  std::optional<TensorMapping> mapping;  ///< Of tensor.
-  double predicted = 0;                  ///< 0: nobody knows.
-
-  std::string name() const {
-    std::string text = kernel_info(kernel).nick;
-    if (mapping) text += std::string("-") + tensor_mapping_name(*mapping);
-    return text;
-  }
-  bool is(const Plan& plan) const {
-    return kernel == plan.kernel && (!mapping || *mapping == plan.mapping);
-  }
+  Form form = Form::kBasic;
+  double predicted = 0;  ///< 0: nobody knows.
 };
 
-/// All that kernel=auto could choose of, and that serves.
+/// All forms that kernel=auto could choose of, and that serve.
 std::vector<Candidate> candidates(const FrameMeasurement& measurement,
                                   const DeviceCapabilities& device) {
-  std::vector<Candidate> all;
-  if (device.backend == BackendKind::kCpu) {
-    for (const KernelKind kernel : kChosenOnCpu)
-      all.push_back({kernel, std::nullopt, 0});
-  } else {
-    for (const KernelKind kernel : kChosenOnCuda)
-      if (kernel != KernelKind::kTensor) all.push_back({kernel, std::nullopt, 0});
-    for (int m = 0; m < kTensorMappingCount; ++m)
-      all.push_back({KernelKind::kTensor, static_cast<TensorMapping>(m), 0});
-  }
+  const bool cuda = device.backend == BackendKind::kCuda;
   std::vector<Candidate> serving;
-  for (Candidate& candidate : all) {
-    const Result<Plan> plan = measurement.plan(candidate.kernel, candidate.mapping, device);
-    if (!plan.ok()) continue;
-    candidate.predicted = plan.value().predicted_us;
-    serving.push_back(candidate);
+  for (const FormInfo& info : kForms) {
+    if (!(cuda ? is_one_of(kChosenOnCuda, info.kernel) : is_one_of(kChosenOnCpu, info.kernel)))
+      continue;
+    const Result<Plan> plan = measurement.plan(info.kernel, info.form, device);
+    if (plan.ok()) serving.push_back({info.kernel, info.form, plan.value().predicted_us});
   }
   return serving;
 }
@@ -74,17 +63,17 @@ std::optional<GridCell> measure_cell(FrameMeasurement& measurement,
   if (!chosen || !chosen->plan) return std::nullopt;
   GridCell cell;
   cell.chosen = chosen->row;
-  cell.kernel = kernel_info(chosen->plan->kernel).nick;
+  cell.kernel = form_info(chosen->plan->form).name;
   for (const Candidate& candidate : candidates(measurement, device)) {
     FrameRow row = chosen->row;
-    row.kernel = candidate.name();
-    if (candidate.is(*chosen->plan)) {
+    row.kernel = form_info(candidate.form).name;
+    if (candidate.form == chosen->plan->form) {
       cell.kernel = row.kernel;
     } else if (candidate.predicted > kHopeless * chosen->row.predicted) {
       row.served = false;
       row.predicted = candidate.predicted;
     } else {
-      std::optional<FrameResult> forced = measurement.run(candidate.kernel, candidate.mapping);
+      std::optional<FrameResult> forced = measurement.run(candidate.kernel, candidate.form);
       if (!forced) return std::nullopt;
       row = std::move(forced->row);
     }

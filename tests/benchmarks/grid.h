@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Does kernel=auto choose well, and does it know what that takes? Every cell of a grid of formats,
 // sizes and masks runs through kernel=auto and through each kernel that it chooses from, of tensor
-// with each mapping; but not through what is predicted to be far from the best.
+// in each of its forms; but not through what is predicted to be far from the best.
 #pragma once
 
 #include "tests/benchmarks/frame_measurement.h"

@@ -52,15 +52,15 @@ std::vector<MaskKind> all_kinds() {
 std::vector<KernelKind> kernels_of(BackendKind backend) {
   std::vector<KernelKind> kernels;
   for (const KernelInfo& info : kKernels)
-    if (backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu) kernels.push_back(info.kind);
+    if (has_kernel(backend, info.kind)) kernels.push_back(info.kind);
   return kernels;
 }
 
-std::vector<TensorMapping> all_mappings() {
-  std::vector<TensorMapping> mappings;
-  for (int m = 0; m < kTensorMappingCount; ++m)
-    mappings.push_back(static_cast<TensorMapping>(m));
-  return mappings;
+std::vector<Form> all_forms() {
+  std::vector<Form> forms;
+  for (const FormInfo& info : kForms)
+    forms.push_back(info.form);
+  return forms;
 }
 
 std::vector<int> sides_of(const std::string& list) {
@@ -99,9 +99,9 @@ bool parse_value(const std::string& name, const std::string& value, PlaneArgumen
                                 [](KernelKind kind) { return kernel_info(kind).nick; });
     return !arguments->kernels.empty();
   }
-  if (name == "--mappings") {
-    arguments->mappings = chosen(value, all_mappings(), tensor_mapping_name);
-    return !arguments->mappings.empty();
+  if (name == "--forms") {
+    arguments->forms = chosen(value, all_forms(), [](Form form) { return form_info(form).name; });
+    return !arguments->forms.empty();
   }
   if (name == "--npp") {
     arguments->npp = value == "yes";

@@ -24,9 +24,9 @@ struct PlaneArguments {
   std::vector<SizeCase> sizes;
   std::vector<MaskKind> kinds;
   std::vector<int> sides;
-  std::vector<KernelKind> kernels;      ///< Sweep: kernel=auto if empty.
-  std::vector<TensorMapping> mappings;  ///< Sweep: kernel tensor with each of these, too.
-  bool npp = true;                      ///< Sweep.
+  std::vector<KernelKind> kernels;  ///< Sweep: kernel=auto if empty.
+  std::vector<Form> forms;          ///< Sweep: each of these, too.
+  bool npp = true;                  ///< Sweep.
   std::string json, commit = "unknown";
   double seconds = 0.1;
 };

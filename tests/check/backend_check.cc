@@ -101,7 +101,8 @@ TEST(Kernel, ForcedIsTheOneThatRuns) {
   for (const char* kernel : {"basic", "coarsened", "separable", "box", "shift"}) {
     const char* mask = std::string(kernel) == "shift" ? "3x1: 1 0 0" : "box:5";
     Harness harness({{"kernel", kernel}, {"mask", mask}});
-    EXPECT_NE(plan_of(harness).find(std::string(" ") + kernel + " "), std::string::npos)
+    // The plan names the form, which begins with the kernel's name.
+    EXPECT_NE(plan_of(harness).find(std::string(" ") + kernel), std::string::npos)
         << plan_of(harness);
   }
 }

@@ -60,12 +60,17 @@ std::vector<Scene> make_scenes() {
                 "tiled-output-16", "cached-halo-32"})},
       {random_integers(9, 8, 32), most, ways_of({"tensor-"})},
       {random_integers(13, 12, 64), most, ways_of({"tensor-"})},
-      {random_mask(5, 5, Weights::kReal), {"P010", "GRAY16"}, ways_of({"tensor-"})},
+      {random_integers(5, 5, 16), {"UYVY", "xRGB", "BGR"}, ways_of({"tensor-p"})},
+      {random_mask(5, 5, Weights::kReal), {"P010", "GRAY16", "Y444_16"}, ways_of({"tensor-"})},
       {box_mask(9, 6, Weights::kRational), most, ways_of({"box-"})},
+      {box_mask(9, 6, Weights::kRational), {"AV12"}, ways_of({"box-strips-runs"})},
       {box_mask(40, 33, Weights::kRational), most, ways_of({"box-"})},
       {parsed_mask("binomial:9"), most, ways_of({"separable-"})},
       {parsed_mask("box:150,9"), most, ways_of({"separable-"})},
-      {parsed_mask("gaussian:25"), most, ways_of({"separable-coarse"})},
+      {parsed_mask("gaussian:25"), most, ways_of({"separable-spline"})},
+      {typed_mask("huge-2x1", 2, 1, {1e38, -1e38}),
+       {"GRAY8", "P010"},
+       ways_of({"separable-one-pass"})},
       {tap_mask(9, 5, 8, 1, 1), most, ways_of({"shift"})},
       {tap_mask(4, 5, 0, 3, 3, 4), most, ways_of({"shift"})},
       {random_rank1_mask(125, 201, Weights::kRational),
@@ -166,17 +171,43 @@ class Task {
   }
 
   void run(const Way& way, std::size_t turn) {
+    Way anywhere = way;
+    anywhere.options.alignment = 1;
     const auto convolver = cases_.front()->make_convolver(worker_, way, frame_);
     if (convolver == nullptr) return;
+    const bool aligned_only = form_info(convolver->plan().form).alignment > 1;
+    const auto unaligned =
+        aligned_only ? nullptr : cases_.front()->make_convolver(worker_, anywhere, frame_);
     for (const Offsets offsets : all_offsets(frame_.planes[0].sample_bytes)) {
       ++turn;
       const Placement from = place(frame_, offsets.source, turn);
       const Placement to = place(frame_, offsets.destination, turn * 7 / 2);
-      run_frame(way, *convolver, *cases_[turn % cases_.size()], from, to);
+      const FrameCase& frame_case = *cases_[turn % cases_.size()];
+      if (lies_on_sixteen(from) && lies_on_sixteen(to))
+        run_frame(way, *convolver, frame_case, from, to);
+      else if (aligned_only)
+        expect_refusal(way, *convolver, frame_case, from, to);
+      else if (unaligned != nullptr)
+        run_frame(way, *unaligned, frame_case, from, to);
     }
   }
 
  private:
+  bool lies_on_sixteen(const Placement& placement) const {
+    for (int p = 0; p < frame_.plane_count; ++p)
+      if ((placement.offset[p] | placement.pitch[p]) % kPlaneAlignment != 0) return false;
+    return true;
+  }
+
+  /// A form that asks for aligned planes says so, and writes nothing.
+  void expect_refusal(const Way& way, Convolver& convolver, const FrameCase& frame_case,
+                      const Placement& from, const Placement& to) {
+    PlacedFrame source(frame_, from, *source_), answer(frame_, to, *destination_);
+    const Status status = convolver.run(source.view(), answer.view(), frame_case.how());
+    worker_.judge(way.name, job_.format->name, text_of(from, frame_.plane_count),
+                  status.code() == Code::kInvalidArgument ? "" : "unaligned planes were taken");
+  }
+
   void run_frame(const Way& way, Convolver& convolver, const FrameCase& frame_case,
                  const Placement& from, const Placement& to) {
     PlacedFrame source(frame_, from, *source_), answer(frame_, to, *destination_);

@@ -136,7 +136,7 @@ class Suite {
     const auto& device = devices_.front();
     const bool cuda = device->capabilities().backend == BackendKind::kCuda;
     for (const KernelInfo& info : kKernels) {
-      if (!(cuda ? info.on_cuda : info.on_cpu)) continue;
+      if (!has_kernel(cuda ? BackendKind::kCuda : BackendKind::kCpu, info.kind)) continue;
       Options options;
       options.alpha_mode = AlphaMode::kPremultiplied;
       options.kernel = info.kind;

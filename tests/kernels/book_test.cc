@@ -71,7 +71,7 @@ class Book : public ::testing::TestWithParam<KernelOn> {
       EXPECT_FALSE(mask.rank1);
       return {};
     }
-    EXPECT_EQ(convolver.value()->plan().kernel, GetParam().kernel);
+    EXPECT_EQ(convolver.value()->plan().kernel(), GetParam().kernel);
     GuardedFrame source(format, 0, false);
     GuardedFrame output(format, 0, false);
     encode_component(input, source.view(), 0, 0);

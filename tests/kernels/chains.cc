@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/core/plan/tensor_forms.h"
 #include "kernels/reference/reference.h"
 
 namespace convolve::testing {
@@ -71,14 +72,17 @@ std::vector<Step> chain_steps() {
   const TestMaskPtr large = anchored(lively_mask(13), 6, 0);
   std::vector<Step> steps;
   for (const TestMaskPtr& mask : {small, large})
-    for (int m = 0; m < kTensorMappingCount; ++m) {
-      const auto mapping = static_cast<TensorMapping>(m);
-      const bool small_only = mapping == TensorMapping::kPairs ||
-                              mapping == TensorMapping::kQuads || mapping == TensorMapping::kOctets;
-      const bool large_only = mapping == TensorMapping::kLargeQuads;
-      if ((small_only && mask == large) || (large_only && mask == small)) continue;
-      steps.push_back({std::string("tensor ") + tensor_mapping_name(mapping) + " " + mask->name,
-                       KernelKind::kTensor, mapping, mask, how});
+    for (const FormInfo& info : kForms) {
+      const Form form = info.form;
+      const bool small_only = form == Form::kTensorOctets || form == Form::kTensorSplitOctets ||
+                              makes_pairs(form) ||
+                              (makes_quads(form) && form != Form::kTensorLargeQuads);
+      const bool large_only = form == Form::kTensorLargeQuads;
+      if (info.kernel != KernelKind::kTensor || (small_only && mask == large) ||
+          (large_only && mask == small))
+        continue;
+      steps.push_back(
+          {std::string(info.name) + " " + mask->name, KernelKind::kTensor, form, mask, how});
     }
   steps.push_back({"coarsened", KernelKind::kCoarsened, std::nullopt, small, how});
   steps.push_back({"basic", KernelKind::kBasic, std::nullopt, small, how});
@@ -96,8 +100,8 @@ std::vector<Step> chain_steps() {
   // Sums of steps come before these bands.
   how.scale = 5;
   how.bias = -2;
-  steps.push_back({"box in bands", KernelKind::kBox, std::nullopt,
-                   anchored(box_mask(1, 17, Weights::kRational), 0, 0), how, true});
+  steps.push_back({"box in bands", KernelKind::kBox, Form::kBoxBands,
+                   anchored(box_mask(1, 17, Weights::kRational), 0, 0), how});
   return steps;
 }
 
@@ -146,8 +150,7 @@ CpuChain::CpuChain(const FrameView& start, const std::vector<Step>& chain, int l
   for (const Step& step : chain) {
     Options options = step.options();
     options.kernel = KernelKind::kAuto;
-    options.mapping.reset();
-    options.bands.reset();
+    options.form.reset();
     auto convolver = Convolver::create(start.format, step.mask->mask, options, device.value());
     if (!convolver.ok()) return;
     convolvers.push_back(std::move(convolver.value()));

@@ -18,23 +18,21 @@ namespace convolve::testing {
 struct Step {
   std::string name;
   KernelKind kernel;
-  std::optional<TensorMapping> mapping;
+  std::optional<Form> form;
   TestMaskPtr mask;
   RunArguments how;
-  std::optional<bool> bands = std::nullopt;  ///< Of kernel box.
 
   Options options() const {
     Options options;
     options.kernel = kernel;
-    options.mapping = mapping;
-    options.bands = bands;
+    options.form = form;
     options.scale = how.scale;
     options.bias = how.bias;
     return options;
   }
 };
 
-/// One launch of each CUDA kernel whose launches overlap, with each mapping of kernel tensor, and
+/// One launch of each CUDA kernel whose launches overlap, with each form of kernel tensor, and
 /// of one kernel whose launches do not.
 std::vector<Step> chain_steps();
 

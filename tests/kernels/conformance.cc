@@ -80,7 +80,7 @@ bool parse_arguments(int argc, char** argv, Arguments* arguments) {
 std::vector<KernelKind> chosen_kernels(const Arguments& arguments) {
   std::vector<KernelKind> kernels;
   for (const KernelInfo& info : kKernels) {
-    const bool here = arguments.backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu;
+    const bool here = has_kernel(arguments.backend, info.kind);
     const bool asked = arguments.kernel == KernelKind::kAuto || arguments.kernel == info.kind;
     if (info.kind != KernelKind::kAuto && here && asked) kernels.push_back(info.kind);
   }
@@ -107,7 +107,7 @@ void ask_for_absent_kernels(const Arguments& arguments, const std::shared_ptr<De
   const TestMaskPtr mask = random_mask(3, 3, Weights::kRational);
   const FrameFormat format = make_format(Arrangement::kPacked1, kU8, Levels::kFull, 8, 8);
   for (const KernelInfo& info : kKernels) {
-    if (arguments.backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu) continue;
+    if (has_kernel(arguments.backend, info.kind)) continue;
     Options options;
     options.kernel = info.kind;
     const auto convolver = Convolver::create(format, mask->mask, options, device);

@@ -11,8 +11,7 @@ std::vector<KernelOn> all_kernels() {
   std::vector<KernelOn> all;
   for (const BackendKind backend : {BackendKind::kCpu, BackendKind::kCuda})
     for (const KernelInfo& info : kKernels) {
-      const bool here = backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu;
-      if (info.kind != KernelKind::kAuto && here && has_backend(backend))
+      if (info.kind != KernelKind::kAuto && has_kernel(backend, info.kind) && has_backend(backend))
         all.push_back({backend, info.kind});
     }
   return all;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/weights/arithmetic.h"
 #include "kernels/core/weights/box.h"
 #include "kernels/core/weights/digits.h"
@@ -86,8 +87,7 @@ std::string digit_class(const FrameFormat& format, const Mask& mask, const Plan&
                         double bias) {
   const DigitWeights weights =
       make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
-  Codes least =
-      plan.digits == 1 && plan.mapping != TensorMapping::kOctets ? Codes::kBits : Codes::kFloat;
+  Codes least = plan.digits == 1 && plan.form != Form::kTensorOctets ? Codes::kBits : Codes::kFloat;
   for (Codes before = least;; before = least) {
     each_filtered(format, [&](const Component& component) {
       least = std::min(
@@ -114,21 +114,21 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
   if (first == nullptr) return "nothing";
   if (plan.weighted) {
     name = "weighted";
-  } else if (plan.split()) {
+  } else if (sums_are_split(plan.form)) {
     name = "split";
-  } else if (plan.kernel == KernelKind::kTensor) {
+  } else if (plan.kernel() == KernelKind::kTensor) {
     return digit_class(format, mask, plan, scale, bias);
-  } else if (plan.coarse.column > 0) {
+  } else if (plan.form == Form::kSeparableSpline) {
     name = name_of(make_coarse_epilogue(*first, mask, scale, bias));
-  } else if (plan.kernel == KernelKind::kSeparable && plan.digits > 0) {
+  } else if (plan.kernel() == KernelKind::kSeparable && plan.digits > 0) {
     const SeparableDigits digits =
         make_separable_digits(format, mask, plan.rational).value_or(SeparableDigits{});
     name =
         codes_name(make_separable_epilogue(*first, mask, digits, scale, bias, plan.rational).codes);
-  } else if (plan.kernel == KernelKind::kBox) {
+  } else if (plan.kernel() == KernelKind::kBox) {
     name = name_of(make_box_division(*first, mask, scale, bias, plan.rational),
                    make_box_epilogue(*first, mask, scale, bias, plan.rational));
-  } else if (plan.kernel == KernelKind::kShift) {
+  } else if (plan.kernel() == KernelKind::kShift) {
     const std::optional<Shift> shift = shift_of(mask);
     name = shift ? name_of(make_box_epilogue(*first, shift->tap, scale, bias, plan.rational)) : "?";
   } else {

@@ -183,7 +183,7 @@ void run_size(ClassWorker& worker, const Job& job, const ClassArguments& argumen
   }
 }
 
-/// What must have run, by ways: each mapping that takes components which differ, with sums that
+/// What must have run, by ways: each form that takes components which differ, with sums that
 /// become codes in each way, and the other kernels with divisions and without.
 std::map<std::string, int> wanted_classes(const ClassArguments& arguments) {
   std::map<std::string, int> wanted;
@@ -193,12 +193,12 @@ std::map<std::string, int> wanted_classes(const ClassArguments& arguments) {
         for (const char* name : classes)
           wanted[way.name + " by " + name] = 2;
   };
-  for (const char* mapping : {"tensor-march", "tensor-stay", "tensor-pairs", "tensor-quads",
-                              "tensor-tiles", "tensor-groups"})
-    want(mapping, {"bits", "float", "general", "bits, mixed", "float, mixed", "general, mixed",
-                   "general, mixed, of one start"});
+  for (const char* form : {"tensor-sliding", "tensor-columns", "tensor-tiles", "tensor-warpgroups"})
+    want(form, {"bits", "float", "general", "bits, mixed", "float, mixed", "general, mixed",
+                "general, mixed, of one start"});
   want("tensor-large-quads", {"bits", "float", "general"});
-  want("tensor-octets", {"float", "general", "split"});
+  want("tensor-octets", {"float", "general"});
+  want("tensor-split-", {"split"});
   want("coarsened-float32", {"floats", "floats, mixed", "divided floats", "divided floats, mixed"});
   want("coarsened-float64", {"doubles", "divided doubles", "divided doubles, mixed"});
   want("coarsened-int32", {"divided doubles", "divided doubles, mixed"});
@@ -206,9 +206,13 @@ std::map<std::string, int> wanted_classes(const ClassArguments& arguments) {
   want("basic", {"floats, mixed", "divided floats, mixed"});
   want("box-runs", {"quotients with ties, mixed"});
   want("box-strips", {"quotients with ties"});
+  for (const char* form : {"tensor-pairs", "tensor-quads", "tensor-pixel-"})
+    want(form, {"bits", "float", "general"});
+  want("tensor-packed-",
+       {"bits, mixed", "float, mixed", "general, mixed", "general, mixed, of one start"});
   want("box-bands", {"quotients with ties"});
   want("shift", {"floats, mixed", "divided floats, mixed"});
-  want("separable-digits-fused", {"float, mixed", "general, mixed"});
+  want("separable-tensor-fused", {"float, mixed", "general, mixed"});
   want("weighted", {"weighted, mixed"});
   return wanted;
 }

@@ -55,7 +55,7 @@ void compare(const TestMaskPtr& mask, const FrameFormat& format, int height,
   options.kernel = KernelKind::kBox;
   auto wanted = Convolver::create(format, mask->mask, options, cpu);
   ASSERT_TRUE(wanted.ok()) << wanted.status().message();
-  options.bands = true;
+  options.form = Form::kBoxBands;
   auto bands = Convolver::create(format, mask->mask, options, gpu);
   ASSERT_TRUE(bands.ok()) << bands.status().message();
   const FrameFormat rows = make_format(Arrangement::kPacked1, kU8, Levels::kFull, width, height);

@@ -17,11 +17,20 @@ bool is_tiled(KernelKind kernel) {
          kernel == KernelKind::kCachedHalo;
 }
 
+std::vector<Form> forms_of(KernelKind kernel, BackendKind backend) {
+  std::vector<Form> forms;
+  for (const FormInfo& info : kForms)
+    if (info.kernel == kernel && (backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu))
+      forms.push_back(info.form);
+  return forms;
+}
+
 /// Whether the plan is what was asked for; says what is not.
-std::string check_plan(const Plan& plan, BackendKind backend, KernelKind kernel, int tile_width,
-                       bool rational, const Mask& mask) {
+std::string check_plan(const Plan& plan, BackendKind backend, KernelKind kernel,
+                       std::optional<Form> form, int tile_width, bool rational, const Mask& mask) {
   if (plan.backend != backend) return "another backend was planned";
-  if (plan.kernel != kernel) return "another kernel was planned: " + plan.to_string();
+  if (plan.kernel() != kernel) return "another kernel was planned: " + plan.to_string();
+  if (form && plan.form != *form) return "another form was planned: " + plan.to_string();
   if (plan.rational != rational) return "the plan's class is not the reference's";
   if (tile_width == 0 || !is_tiled(kernel)) return {};
   const int wanted =
@@ -110,44 +119,30 @@ void Runner::run_layout(const Case& c, Arrangement arrangement, Scenes& scenes) 
       if (!all && d != turn) continue;
       const std::vector<int> untiled = {0};
       for (const int tile_width : is_tiled(kernel) ? c.tile_widths : untiled)
-        run_kernel(c, planned, source, devices_[d], kernel, tile_width, Way{}, name, scenes);
+        run_kernel(c, planned, source, devices_[d], kernel, tile_width, std::nullopt, name, scenes);
     }
   }
 }
 
 void Runner::run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
                         const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
-                        const Way& way, const std::string& name, Scenes& scenes) {
+                        std::optional<Form> form, const std::string& name, Scenes& scenes) {
   Options options;
   options.kernel = kernel;
-  options.mapping = way.mapping;
-  options.coarse = way.coarse;
-  options.bands = way.bands;
+  options.form = form;
   options.tile_width = tile_width;
   options.scale = c.scale;
   options.bias = c.bias;
   Result<std::unique_ptr<Convolver>> convolver =
       Convolver::create(planned, c.mask->mask, options, device);
-  // A way may not serve where the kernel does; to go without bands always does.
-  if (!convolver.ok() && (way.mapping || way.coarse || way.bands.value_or(false))) return;
+  // A form may not serve where its kernel does.
+  if (!convolver.ok() && form) return;
   if (!convolver.ok()) return refuse(c, kernel, tile_width, name, convolver.status());
-  if (kernel == KernelKind::kTensor && !way.mapping) {
-    for (int m = 0; m < kTensorMappingCount; ++m)
-      run_kernel(c, planned, source, device, kernel, tile_width,
-                 {static_cast<TensorMapping>(m), std::nullopt, std::nullopt},
-                 name + " " + tensor_mapping_name(static_cast<TensorMapping>(m)), scenes);
-    return;
-  }
-  if (kernel == KernelKind::kSeparable && !way.coarse) {
-    for (const bool coarse : {false, true})
-      run_kernel(c, planned, source, device, kernel, tile_width,
-                 {std::nullopt, coarse, std::nullopt}, name + (coarse ? " coarse" : ""), scenes);
-    return;
-  }
-  if (kernel == KernelKind::kBox && !way.bands) {
-    for (const bool bands : {false, true})
-      run_kernel(c, planned, source, device, kernel, tile_width,
-                 {std::nullopt, std::nullopt, bands}, name + (bands ? " bands" : ""), scenes);
+  const std::vector<Form> forms = forms_of(kernel, device->capabilities().backend);
+  if (!form && forms.size() > 1) {
+    for (const Form each : forms)
+      run_kernel(c, planned, source, device, kernel, tile_width, each,
+                 name + " " + form_info(each).name, scenes);
     return;
   }
 
@@ -158,8 +153,8 @@ void Runner::run_kernel(const Case& c, const FrameFormat& planned, const Guarded
           .truth.front()
           .rational;
   const std::string misplanned =
-      check_plan(convolver.value()->plan(), device->capabilities().backend, kernel, tile_width,
-                 rational, c.mask->mask);
+      check_plan(convolver.value()->plan(), device->capabilities().backend, kernel, form,
+                 tile_width, rational, c.mask->mask);
   if (!misplanned.empty()) return fail(kernel, name, misplanned);
 
   const GuardedFrame::Bytes before = source.bytes();

@@ -51,15 +51,10 @@ class Runner {
 
   const Scene& scene(const Case& c, const Component& component, int index, Scenes& scenes);
   void run_layout(const Case& c, Arrangement arrangement, Scenes& scenes);
-  /// What a kernel may do in more than one way; nothing asks for all ways.
-  struct Way {
-    std::optional<TensorMapping> mapping;  ///< tensor.
-    std::optional<bool> coarse;            ///< separable.
-    std::optional<bool> bands;             ///< box.
-  };
+  /// In all forms of `kernel` that serve, or in `form`.
   void run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
                   const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
-                  const Way& way, const std::string& name, Scenes& scenes);
+                  std::optional<Form> form, const std::string& name, Scenes& scenes);
   Comparison compare(const Case& c, std::size_t border, const FrameView& source,
                      const FrameView& output, Scenes& scenes);
   void refuse(const Case& c, KernelKind kernel, int tile_width, const std::string& name,

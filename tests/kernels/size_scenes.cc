@@ -68,35 +68,40 @@ void add_tensor(SceneList& list) {
            {"tensor-"})
       .bias = 0.5;
   list.add(lively_mask(3, 3, 9, false), {"YUY2", "BGR", "xRGB"},
-           {"tensor-march", "tensor-pairs", "tensor-groups"})
+           {"tensor-sliding", "tensor-p", "tensor-warpgroups"})
+      .bias = 0.5;
+  list.add(lively_mask(5, 5, 9, false), {"UYVY", "BGR", "xRGB"},
+           {"tensor-pixel-", "tensor-packed-"})
       .bias = 0.5;
   // Sums of more than one digit; and masks that reach into several windows, with odd and even ends.
-  list.add(lively_mask(9, 9, 300, false), {"NV12", "RGBA", "GRAY16"},
-           {"tensor-quads", "tensor-tiles", "tensor-groups", "tensor-octets"})
+  list.add(lively_mask(9, 9, 300, false), {"NV12", "RGBA", "UYVY", "GRAY16"},
+           {"tensor-quads", "tensor-pixel-quads", "tensor-packed-quads", "tensor-tiles",
+            "tensor-warpgroups", "tensor-octets"})
       .bias = 0.5;
   list.add(anchored(lively_mask(13, 13, 9, false), 4, 9), {"GRAY8", "I420"}, {"tensor-"}).bias =
       0.5;
-  list.add(lively_mask(13, 13, 9, true), {"P010", "YUY2"}, {"tensor-tiles", "tensor-groups"}).bias =
-      0.5;
-  list.add(lively_mask(31, 30, 9, true), {"GRAY8", "YUY2", "P010"},
-           {"tensor-stay", "tensor-tiles", "tensor-groups"})
+  list.add(lively_mask(13, 13, 9, true), {"P010", "YUY2"}, {"tensor-tiles", "tensor-warpgroups"})
       .bias = 0.5;
-  // Split sums.
-  list.add(random_mask(5, 5, Weights::kReal), {"P010", "GRAY16"},
-           {"tensor-octets", "tensor-groups"});
+  list.add(lively_mask(31, 30, 9, true), {"GRAY8", "YUY2", "P010"},
+           {"tensor-columns", "tensor-tiles", "tensor-warpgroups"})
+      .bias = 0.5;
+  list.add(random_mask(5, 5, Weights::kReal), {"GRAY16", "Y444_16"}, {"tensor-split-"});
 }
 
 void add_box_and_separable(SceneList& list) {
-  list.add(box_mask(9, 6, Weights::kRational), {"GRAY8", "I420"}, {"box-strips", "box-bands"});
+  list.add(box_mask(9, 6, Weights::kRational), {"GRAY8", "I420", "NV12", "AV12"},
+           {"box-strips", "box-bands"});
   list.add(anchored(box_mask(71, 33, Weights::kRational), 20, 32), {"GRAY8", "I420"},
            {"box-strips", "box-bands"});
-  list.add(box_mask(9, 6, Weights::kRational), {"BGR", "P010"}, {"box-runs"});
+  list.add(box_mask(9, 6, Weights::kRational), {"I420", "BGR", "P010"}, {"box-runs"});
   list.add(box_mask(40, 70, Weights::kRational), {"NV12", "RGBA"}, {"box-runs"});
-  list.add(rank1_mask(9, 8, 7, 5), {"I420", "RGBA"}, {"separable-digits-fused"});
-  list.add(rank1_mask(101, 80, 1, 3), {"GRAY8", "NV12"}, {"separable-digits-two-pass"});
+  list.add(rank1_mask(9, 8, 7, 5), {"I420", "RGBA"},
+           {"separable-tensor-fused", "separable-two-pass"});
+  list.add(rank1_mask(101, 80, 1, 3), {"GRAY8", "NV12"}, {"separable-tensor-two-pass"});
   list.add(rank1_mask(9, 8, 7, 5), {"P010", "GRAY16"}, {"separable-fused"});
   list.add(rank1_mask(125, 201, 1, 3), {"P010", "GRAY16"}, {"separable-two-pass"});
-  list.add(parsed_mask("gaussian:25"), {"GRAY8", "NV12"}, {"separable-coarse"});
+  list.add(typed_mask("huge-2x1", 2, 1, {1e38, -1e38}), {"GRAY8", "P010"}, {"separable-one-pass"});
+  list.add(parsed_mask("gaussian:25"), {"GRAY8", "NV12"}, {"separable-spline"});
 }
 
 void add_others(SceneList& list) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "kernels/convolver.h"
+#include "kernels/core/shape/tensor_windows.h"
 #include "tests/kernels/class_run.h"
 #include "tests/kernels/frame_case.h"
 #include "tests/kernels/size_scenes.h"
@@ -93,8 +94,12 @@ class Sizes {
     } else if (found->second == nullptr) {
       worker.refuse(way.name, format.name);
     }
-    if (found->second != nullptr)
-      frame_case.run(worker, way.name, *found->second, "of a larger one");
+    if (found->second == nullptr) return;
+    // Forms for packed 4:2:2 want rows of whole columns, as planned.
+    const std::string name = form_info(found->second->plan().form).name;
+    if (name.rfind("tensor-packed", 0) == 0 && !packed_columns_serve(frame_case.frame().planes[0]))
+      return worker.refuse(way.name, format.name);
+    frame_case.run(worker, way.name, *found->second, "of a larger one");
   }
 
   const ClassArguments& arguments_;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/core/shape/byte_phases.h"
+#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/weights/digits.h"
 
 namespace convolve {

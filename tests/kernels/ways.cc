@@ -18,52 +18,19 @@ bool sums_in(const Plan& plan) {
   return plan.accumulator == kAccumulator;
 }
 
-bool in_digits(const Plan& plan) {
-  return plan.digits > 0;
-}
-
-bool in_floats(const Plan& plan) {
-  return plan.digits == 0 && plan.coarse.column == 0 && plan.passes() == Passes::kRowColumn;
-}
-
 Way make_way(const std::string& name, KernelKind kernel, Planned planned, bool on_cpu = false) {
   Way way{name, {}, planned, on_cpu};
   way.options.kernel = kernel;
   return way;
 }
 
-void add_tensor(std::vector<Way>& ways) {
-  for (int m = 0; m < kTensorMappingCount; ++m) {
-    const auto mapping = static_cast<TensorMapping>(m);
-    ways.push_back(make_way(std::string("tensor-") + tensor_mapping_name(mapping),
-                            KernelKind::kTensor, any_plan));
-    ways.back().options.mapping = mapping;
+/// All forms of `kernel`, by their names.
+void add_forms(std::vector<Way>& ways, KernelKind kernel) {
+  for (const FormInfo& info : kForms) {
+    if (info.kernel != kernel) continue;
+    ways.push_back(make_way(info.name, kernel, any_plan, info.on_cpu));
+    ways.back().options.form = info.form;
   }
-}
-
-void add_box(std::vector<Way>& ways) {
-  const auto add = [&ways](const char* name, bool bands, Planned planned, bool on_cpu) {
-    ways.push_back(make_way(name, KernelKind::kBox, planned, on_cpu));
-    ways.back().options.bands = bands;
-  };
-  const Planned runs = [](const Plan& plan) { return plan.digits == 0 && plan.tile_width == 0; };
-  add("box-runs", false, runs, true);
-  add("box-strips", false, in_digits, false);
-  add(
-      "box-bands", true, [](const Plan& plan) { return plan.tile_width > 0; }, false);
-}
-
-void add_separable(std::vector<Way>& ways) {
-  const auto add = [&ways](const char* name, bool coarse, Planned planned, bool on_cpu = false) {
-    ways.push_back(make_way(name, KernelKind::kSeparable, planned, on_cpu));
-    ways.back().options.coarse = coarse;
-  };
-  add("separable-digits-fused", false, [](const Plan& p) { return in_digits(p) && p.fused; });
-  add("separable-digits-two-pass", false, [](const Plan& p) { return in_digits(p) && !p.fused; });
-  add("separable-fused", false, [](const Plan& p) { return in_floats(p) && p.fused; });
-  add(
-      "separable-two-pass", false, [](const Plan& p) { return in_floats(p) && !p.fused; }, true);
-  add("separable-coarse", true, [](const Plan& p) { return p.coarse.column > 0; });
 }
 
 void add_tiled(std::vector<Way>& ways, const char* name, KernelKind kernel) {
@@ -96,9 +63,9 @@ std::vector<Way> make_ways() {
   ways.push_back(make_way("coarsened-int32", coarsened, sums_in<Accumulator::kInt32>));
   ways.push_back(make_way("coarsened-float64", coarsened, sums_in<Accumulator::kFloat64>, true));
   ways.push_back(make_way("coarsened-wide", coarsened, sums_in<Accumulator::kWide>, true));
-  add_separable(ways);
-  add_tensor(ways);
-  add_box(ways);
+  add_forms(ways, KernelKind::kSeparable);
+  add_forms(ways, KernelKind::kTensor);
+  add_forms(ways, KernelKind::kBox);
   ways.push_back(make_way("shift", KernelKind::kShift, any_plan, true));
   add_weighted(ways);
   return ways;

@@ -11,7 +11,7 @@
 namespace convolve::testing {
 
 struct Way {
-  std::string name;              ///< "tensor-groups"
+  std::string name;              ///< "tensor-pairs"
   Options options;               ///< What asks for it.
   bool (*planned)(const Plan&);  ///< True if a plan is of this way.
   bool on_cpu = false;           ///< The CPU has it, too.

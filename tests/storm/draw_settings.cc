@@ -91,16 +91,11 @@ void draw_properties(Random& random, const Extent& extent, bool first, Words* st
 }
 
 void draw_ways(Random& random, Words* step) {
-  if (random.chance(35)) {
-    step->set("kernel", "tensor");
-    step->add("mapping", convolve::tensor_mapping_name(static_cast<convolve::TensorMapping>(
-                             random.integer(0, convolve::kTensorMappingCount - 1))));
-  } else if (random.chance(15)) {
-    step->set("kernel", "separable");
-    step->add("coarse", random.chance(50) ? "1" : "0");
-  } else if (random.chance(15)) {
-    step->set("kernel", "box");
-    step->add("bands", random.chance(50) ? "1" : "0");
+  // Two thirds of the forms are tensor's.
+  if (random.chance(50)) {
+    const convolve::FormInfo& form = convolve::kForms[random.integer(0, convolve::kFormCount - 1)];
+    step->set("kernel", convolve::kernel_info(form.kernel).nick);
+    step->add("form", form.name);
   } else {
     step->set("kernel", random.chance(40) ? "auto" : draw_kernel(random));
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Plays a track through the engine's public face: every way of a kernel can be asked for, and
 // frames lie anywhere in host or device memory.
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "kernels/core/shape/tensor_tiles.h"
 #include "plugin/formats.h"
 #include "tests/storm/picture.h"
 #include "tests/storm/plant.h"
@@ -21,19 +23,39 @@ using convolve::FrameFormat;
 using convolve::FrameView;
 using convolve::Status;
 
-/// Kernels of what the engine may be asked for beside the element's properties.
-convolve::Options ways(const Words& words, convolve::Options options) {
-  for (int m = 0; m < convolve::kTensorMappingCount; ++m)
-    if (words.get("mapping") ==
-        convolve::tensor_mapping_name(static_cast<convolve::TensorMapping>(m)))
-      options.mapping = static_cast<convolve::TensorMapping>(m);
-  if (words.has("coarse")) options.coarse = words.get("coarse") == "1";
-  if (words.has("bands")) options.bands = words.get("bands") == "1";
+/// What the engine may be asked for beside the element's properties: a form.
+convolve::Options with_form(const Words& words, convolve::Options options) {
+  if (const convolve::FormInfo* form = convolve::find_form(words.get("form").c_str()))
+    options.form = form->form;
   return options;
 }
 
 int whole(const Words& words, const char* name, int fallback = 0) {
   return words.has(name) ? std::atoi(words.get(name).c_str()) : fallback;
+}
+
+/// The place of target `k` of a step that has several.
+int target_place(const Words& words, int k) {
+  return whole(words, "target") + k * 64;
+}
+
+bool lies_on(const FrameView& view, int alignment) {
+  for (int p = 0; p < view.format.plane_count; ++p)
+    if (reinterpret_cast<std::uintptr_t>(view.data[p]) % static_cast<unsigned>(alignment) != 0 ||
+        view.pitch[p] % alignment != 0)
+      return false;
+  return true;
+}
+
+/// Options::alignment for frames of a step, where they lie on the device.
+int alignment_of(const Words& words, const FrameFormat& format) {
+  const auto good = [&](int place) {
+    return lies_on(Surface(format, place, false).view(), convolve::kPlaneAlignment);
+  };
+  bool all = good(whole(words, "source"));
+  for (int k = 0; k < whole(words, "times", 1); ++k)
+    all = all && good(target_place(words, k));
+  return all || words.get("memory") != "cuda" ? convolve::kPlaneAlignment : 1;
 }
 
 /// True if samples of both lie alike. The padding that completes the last pair of an odd width lies
@@ -48,6 +70,8 @@ bool alike(const FrameFormat& a, const FrameFormat& b) {
 /// `format` as of a picture that is larger by `spare` pixels each way, if there is one.
 FrameFormat planned_format(const Words& words, const FrameFormat& format, int spare,
                            unsigned channels) {
+  // Forms for packed 4:2:2 want rows of whole columns, as planned.
+  if (convolve::tile_kind(format.planes[0]) == convolve::kPackedKind) return format;
   Words larger = words;
   const std::string size = words.get("size");
   const std::size_t times = size.find('x');
@@ -104,6 +128,13 @@ class EnginePlayer {
       return;
     }
     const FrameFormat format = cudaconvolve::frame_format(*info, settings.value().channels);
+    Bytes frame =
+        make_frame(*info, words.get("fill", "random"),
+                   static_cast<unsigned>(std::strtoul(words.get("q").c_str(), nullptr, 10)));
+    FrameView picture = view_of(*info, format, frame);
+    const std::string part = words.get("view", "frame");
+    if (part != "frame") picture = field_of(picture, part == "top" ? 0 : 1);
+    if (!has_rows(picture)) return;
     const FrameFormat planned =
         planned_format(words, format, whole(words, "spare"), settings.value().channels);
     if (digits_too_slow(format, settings.value().mask, settings.value().options)) {
@@ -112,7 +143,8 @@ class EnginePlayer {
     }
     if (too_slow_by_alpha(format, settings.value().mask, settings.value().options))
       settings.value().options.alpha_mode = convolve::AlphaMode::kStraight;
-    convolve::Options options = ways(words, settings.value().options);
+    convolve::Options options = with_form(words, settings.value().options);
+    options.alignment = alignment_of(words, picture.format);
     if (kind_ == convolve::BackendKind::kCpu && too_slow(format, settings.value().mask, options))
       options.kernel = convolve::KernelKind::kAuto;
     auto convolver = convolve::Convolver::create(planned, settings.value().mask, options, device_);
@@ -120,26 +152,19 @@ class EnginePlayer {
       check_refusal(words, convolver.status());
       convolve::Options chosen = settings.value().options;
       chosen.kernel = convolve::KernelKind::kAuto;
+      chosen.alignment = options.alignment;
       convolver = convolve::Convolver::create(planned, settings.value().mask, chosen, device_);
     }
     if (!convolver.ok())
       return fail("refused though nothing is forced: " + convolver.status().message());
 
-    Bytes frame =
-        make_frame(*info, words.get("fill", "random"),
-                   static_cast<unsigned>(std::strtoul(words.get("q").c_str(), nullptr, 10)));
-    FrameView picture = view_of(*info, format, frame);
-    const std::string part = words.get("view", "frame");
-    if (part != "frame") picture = field_of(picture, part == "top" ? 0 : 1);
-    if (!has_rows(picture)) return;
     run(words, picture, planned, *convolver.value(), settings.value(), number);
   }
 
   /// A kernel or a way of it may be refused, with a ground.
   void check_refusal(const Words& words, const Status& status) {
     ++outcome_.refused;
-    const bool asked = words.get("kernel", "auto") != "auto" || words.has("mapping") ||
-                       words.has("coarse") || words.has("bands");
+    const bool asked = words.get("kernel", "auto") != "auto" || words.has("form");
     if (!asked || status.code() != convolve::Code::kUnsupported ||
         ground_of(status.message()).empty())
       fail("refused without a ground: " + status.message());
@@ -152,7 +177,7 @@ class EnginePlayer {
     std::vector<std::unique_ptr<Surface>> targets;
     for (int k = 0; k < whole(words, "times", 1); ++k) {
       targets.push_back(
-          std::make_unique<Surface>(picture.format, whole(words, "target") + k * 64, on_device));
+          std::make_unique<Surface>(picture.format, target_place(words, k), on_device));
       if (!targets.back()->good() || !targets.back()->poison()) return;
     }
     if (!source.good() || !source.poison() || !source.write(picture)) return;

@@ -43,7 +43,7 @@ class ExactComponent {
   const Settings& settings_;
   convolve::Component rule_;
   bool rational_;
-  double a_tap_ = 1;     ///< Nanoseconds.
+  double a_tap_ = 1;  ///< Nanoseconds.
   /// The mask as one column, once it is asked for: of box:3870 it takes 240 MB.
   std::optional<convolve::Mask> flat_;
   convolve::Picture picture_;

@@ -114,10 +114,10 @@ TEST(Draw, HasEveryFormatModePropertyAndMask) {
   for (const convolve::KernelInfo& kernel : convolve::kKernels)
     EXPECT_EQ(kernels.count(kernel.nick), 1u) << kernel.nick;
   for (const char* word :
-       {"mask",      "mask-matrix", "border", "channels",   "scale",  "bias",   "normalize",
-        "operation", "alpha-mode",  "kernel", "tile-width", "flush",  "layout", "interlaced",
-        "size",      "fill",        "memory", "source",     "target", "view",   "spare",
-        "times",     "mapping",     "coarse", "bands"})
+       {"mask",      "mask-matrix", "border",     "channels", "scale",      "bias",
+        "normalize", "operation",   "alpha-mode", "kernel",   "tile-width", "flush",
+        "layout",    "interlaced",  "size",       "fill",     "memory",     "source",
+        "target",    "view",        "spare",      "times",    "form"})
     EXPECT_EQ(words.count(word), 1u) << word;
   for (const convolve::NamedMask& mask : convolve::named_masks())
     EXPECT_EQ(names.count(mask.name), 1u) << mask.name;

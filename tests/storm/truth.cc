@@ -27,8 +27,9 @@ std::vector<KernelKind> candidates(const std::string& plan, double work) {
   std::vector<KernelKind> kernels;
   if (plan.rfind("cpu ", 0) == 0) {
     const auto other = [&](KernelKind kernel, bool affordable) {
-      const std::string nick = convolve::kernel_info(kernel).nick;
-      if (affordable && plan.find(" " + nick + " ") == std::string::npos) kernels.push_back(kernel);
+      // The plan begins with the backend and the form, whose name begins with the kernel's.
+      const std::string form = std::string("cpu ") + convolve::kernel_info(kernel).nick;
+      if (affordable && plan.rfind(form, 0) != 0) kernels.push_back(kernel);
     };
     other(KernelKind::kBasic, work <= kBasicProducts);
     other(KernelKind::kCoarsened, work <= kCoarsenedProducts);

@@ -21,9 +21,9 @@ double products(const convolve::FrameFormat& format, const convolve::Mask& mask)
 bool too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
               const convolve::Options& options);
 
-/// True if the CPU has no time for so many products summed in whole digits, which it does in a scalar
-/// loop whatever the kernel: 12 ns each, 12 s a case of seven frames of 25x1290 under a mask of 468
-/// weights that were divided by a sum near 0.
+/// True if the CPU has no time for so many products summed in whole digits, which it does in a
+/// scalar loop whatever the kernel: 12 ns each, 12 s a case of seven frames of 25x1290 under a mask
+/// of 468 weights that were divided by a sum near 0.
 bool digits_too_slow(const convolve::FrameFormat& format, const convolve::Mask& mask,
                      const convolve::Options& options);
 

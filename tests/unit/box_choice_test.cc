@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 #include "kernels/core/shape/box_bands.h"
 #include "tests/unit/formats.h"
 
@@ -11,6 +14,8 @@ namespace convolve {
 namespace {
 
 using unit::grey;
+using unit::mask_of;
+using unit::nv12;
 
 Mask square(int side) {
   Mask mask;
@@ -28,21 +33,44 @@ DeviceCapabilities device_of(int compute_capability) {
   return device;
 }
 
-BoxForm form_of(const FrameFormat& format, int side, bool bands, int compute_capability) {
+BoxForm tile_of(const FrameFormat& format, int group, Form form) {
   ComponentGroup groups[kMaxGroups];
-  EXPECT_EQ(component_groups(format, groups, false), 1);
-  return choose_box_form(format, groups[0], square(side), bands, device_of(compute_capability))
-      .value()
-      .form;
+  EXPECT_LT(group, component_groups(format, groups, false));
+  return choose_box_form(format, groups[group], square(71), form, device_of(90)).value().form;
 }
 
-TEST(BoxChoice, BandsBeforeStripsBeforeRuns) {
+TEST(BoxChoice, TilesAreThoseOfTheForm) {
   const FrameFormat bytes = grey(3840, 2160);
-  EXPECT_EQ(form_of(bytes, 71, true, 90), BoxForm::kBands);
-  EXPECT_EQ(form_of(bytes, 71, false, 90), BoxForm::kStrips);
-  EXPECT_EQ(form_of(bytes, 71, false, 70), BoxForm::kRuns) << "no tensor cores";
-  EXPECT_EQ(form_of(bytes, 301, false, 90), BoxForm::kRuns) << "sums of more than 16 bits";
-  EXPECT_EQ(form_of(grey(3840, 2160, 16), 71, true, 90), BoxForm::kRuns) << "two bytes a sample";
+  EXPECT_EQ(tile_of(bytes, 0, Form::kBoxBands), BoxForm::kBands);
+  EXPECT_EQ(tile_of(bytes, 0, Form::kBoxStrips), BoxForm::kStrips);
+  EXPECT_EQ(tile_of(bytes, 0, Form::kBoxRuns), BoxForm::kRuns);
+  const FrameFormat interleaved = nv12(3840, 2160);
+  EXPECT_EQ(tile_of(interleaved, 0, Form::kBoxStripsRuns), BoxForm::kStrips);
+  EXPECT_EQ(tile_of(interleaved, 1, Form::kBoxStripsRuns), BoxForm::kRuns);
+}
+
+/// What is planned for kernel box, or asked for and refused: then nothing.
+std::optional<Form> planned(const FrameFormat& format, int side, int compute_capability,
+                            std::optional<Form> asked = std::nullopt) {
+  Options options;
+  options.kernel = KernelKind::kBox;
+  options.form = asked;
+  const Result<Plan> plan = make_plan(format, mask_of(("box:" + std::to_string(side)).c_str()),
+                                      options, device_of(compute_capability));
+  return plan.ok() ? std::optional(plan.value().form) : std::nullopt;
+}
+
+TEST(BoxChoice, StripsWhereTensorCoresServe) {
+  const FrameFormat bytes = grey(64, 3);
+  EXPECT_EQ(planned(bytes, 71, 90, Form::kBoxStrips), Form::kBoxStrips);
+  EXPECT_EQ(planned(bytes, 71, 90, Form::kBoxBands), Form::kBoxBands);
+  EXPECT_EQ(planned(bytes, 71, 90, Form::kBoxRuns), Form::kBoxRuns);
+  EXPECT_EQ(planned(bytes, 71, 90, Form::kBoxStripsRuns), std::nullopt) << "no other planes";
+  EXPECT_EQ(planned(bytes, 71, 70, Form::kBoxStrips), std::nullopt) << "no tensor cores";
+  EXPECT_EQ(planned(bytes, 301, 90, Form::kBoxStrips), std::nullopt) << "sums beyond 16 bits";
+  EXPECT_EQ(planned(nv12(640, 480), 71, 90), Form::kBoxStripsRuns);
+  EXPECT_EQ(planned(nv12(640, 480), 71, 90, Form::kBoxBands), std::nullopt);
+  EXPECT_EQ(planned(grey(640, 480, 16), 71, 90), Form::kBoxRuns) << "two bytes a sample";
 }
 
 TEST(BoxChoice, BandsShareOneRowForEachStep) {

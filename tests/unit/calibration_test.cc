@@ -22,7 +22,7 @@ TEST(Calibration, MeasuresEveryClass) {
         for (const KernelRun& run : c.runs) {
           Options options;
           options.kernel = run.kernel;
-          options.mapping = run.mapping;
+          options.form = run.form;
           const auto plan = make_plan(format, c.mask.mask->mask, options, unit::h100());
           if (plan.ok()) ++cases[static_cast<std::size_t>(cost_class(plan.value()))];
         }

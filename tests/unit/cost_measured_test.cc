@@ -158,7 +158,7 @@ TEST(CostMeasured, ChoosesTheKernelsThatWereMeasuredToWin) {
     const Result<Plan> plan =
         plan_of(cell.format(cell.width, cell.height), square(kind, cell.side));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
-    EXPECT_EQ(kernel_info(plan.value().kernel).nick, std::string(cell.kernel))
+    EXPECT_EQ(kernel_info(plan.value().kernel()).nick, std::string(cell.kernel))
         << kind << " " << cell.side << " at " << cell.width;
   }
 }
@@ -207,38 +207,38 @@ TEST(CostMeasured, MovedSamplesCostTheirBytes) {
 
 TEST(CostMeasured, PixelsArePartedByPairsAndQuads) {
   const FrameFormat format = rgba_copied_alpha(3840, 2160);
-  const auto plan = [&format](const std::string& mask, std::optional<TensorMapping> mapping) {
+  const auto plan = [&format](const std::string& mask, std::optional<Form> form) {
     Options options;
     options.kernel = KernelKind::kTensor;
-    options.mapping = mapping;
+    options.form = form;
     return make_plan(format, mask_of(mask), options, h100()).value();
   };
   // Measured on the H100: 27.7, 29.8 and 29.7; quotients by 25: 30.2 and 33.6.
   const std::string five = square("rational", 5), nine = square("rational", 9);
-  EXPECT_NEAR(plan(five, TensorMapping::kPairs).predicted_us, 27.7, 1.5);
-  EXPECT_NEAR(plan(five, TensorMapping::kQuads).predicted_us, 29.8, 1);
-  EXPECT_NEAR(plan(nine, TensorMapping::kQuads).predicted_us, 29.7, 1);
-  EXPECT_NEAR(plan("box:5", TensorMapping::kPairs).predicted_us, 30.2, 1);
-  EXPECT_NEAR(plan("box:5", TensorMapping::kQuads).predicted_us, 33.6, 3);
-  EXPECT_EQ(plan("box:5", std::nullopt).mapping, TensorMapping::kPairs);
-  EXPECT_EQ(plan("box:7", std::nullopt).mapping, TensorMapping::kQuads);
-  EXPECT_EQ(plan("box:9", std::nullopt).mapping, TensorMapping::kQuads);
+  EXPECT_NEAR(plan(five, Form::kTensorPixelPairs).predicted_us, 27.7, 1.5);
+  EXPECT_NEAR(plan(five, Form::kTensorPixelQuads).predicted_us, 29.8, 1);
+  EXPECT_NEAR(plan(nine, Form::kTensorPixelQuads).predicted_us, 29.7, 1);
+  EXPECT_NEAR(plan("box:5", Form::kTensorPixelPairs).predicted_us, 30.2, 1);
+  EXPECT_NEAR(plan("box:5", Form::kTensorPixelQuads).predicted_us, 33.6, 3);
+  EXPECT_EQ(plan("box:5", std::nullopt).form, Form::kTensorPixelPairs);
+  EXPECT_EQ(plan("box:7", std::nullopt).form, Form::kTensorPixelQuads);
+  EXPECT_EQ(plan("box:9", std::nullopt).form, Form::kTensorPixelQuads);
 }
 
 TEST(CostMeasured, QuadsOfPackedComponents) {
-  const auto mapping = [](const FrameFormat& format, const std::string& mask) {
-    return plan_of(format, mask, KernelKind::kTensor).value().mapping;
+  const auto form = [](const FrameFormat& format, const std::string& mask) {
+    return plan_of(format, mask, KernelKind::kTensor).value().form;
   };
   const FrameFormat format = yuy2(3840, 2160);
   // Measured on the H100, pairs and quads: 16.0 and 17.3, 20.5 and 21.5, 24.5 and 21.3 us.
-  EXPECT_EQ(mapping(format, square("rational", 7)), TensorMapping::kPairs);
+  EXPECT_EQ(form(format, square("rational", 7)), Form::kTensorPackedPairs);
   // Quotients by 49: 19.8 and 17.9.
-  EXPECT_EQ(mapping(format, "box:7"), TensorMapping::kQuads);
-  EXPECT_EQ(mapping(format, square("positive", 5)), TensorMapping::kPairs);
-  EXPECT_EQ(mapping(format, square("positive", 7)), TensorMapping::kQuads);
-  EXPECT_EQ(mapping(format, square("rational", 9)), TensorMapping::kQuads);
+  EXPECT_EQ(form(format, "box:7"), Form::kTensorPackedQuads);
+  EXPECT_EQ(form(format, square("positive", 5)), Form::kTensorPackedPairs);
+  EXPECT_EQ(form(format, square("positive", 7)), Form::kTensorPackedQuads);
+  EXPECT_EQ(form(format, square("rational", 9)), Form::kTensorPackedQuads);
   // 3.7 and 3.2.
-  EXPECT_EQ(mapping(yuy2(640, 480), square("positive", 5)), TensorMapping::kQuads);
+  EXPECT_EQ(form(yuy2(640, 480), square("positive", 5)), Form::kTensorPackedQuads);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The cost model by hand: what is counted, regimes, rows and how they scale.
 #include "kernels/core/plan/cost.h"
+#include "kernels/core/plan/tensor_forms.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +24,7 @@ using unit::rgba;
 
 TEST(Cost, CountsTensorProducts) {
   const auto products = [](const FrameFormat& format, int plane, const char* mask, int digits) {
-    return tensor_products(TensorMapping::kStay, format.planes[plane], mask_of(mask), digits);
+    return tensor_products(Form::kTensorColumns, format.planes[plane], mask_of(mask), digits);
   };
   const FrameFormat luma = grey(640, 480);
   EXPECT_EQ(products(luma, 0, "identity", 1), 1);
@@ -79,12 +80,12 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
   const Mask long_mask = mask_of("gaussian:50");
   Options options;
   options.kernel = KernelKind::kSeparable;
-  options.coarse = false;
+  options.form = Form::kSeparableTensorTwoPass;
   const Plan two_pass = make_plan(format, long_mask, options, h100()).value();
   EXPECT_DOUBLE_EQ(work_of(two_pass, format, long_mask, 132)[0].regimes[0][kCostLoneWork],
                    2 * 11 * 364 / 64.0 + 3 * 11);
   // On a grid of four pixels, each convolved with 301 / 4 of them; ghosts on both axes.
-  options.coarse = true;
+  options.form = Form::kSeparableSpline;
   const Plan coarse = make_plan(format, long_mask, options, h100()).value();
   EXPECT_DOUBLE_EQ(work_of(coarse, format, long_mask, 132)[0].regimes[0][kCostLoneWork],
                    301 / 16.0 + 4 * (557 / 256.0) * (365 / 64.0));
@@ -104,23 +105,23 @@ TEST(Cost, CountsWorkLaunchByLaunch) {
 // A launch of tiles in shared memory lasts as long as the processor that has most of them.
 TEST(Cost, TheBusiestProcessorsTilesCount) {
   const Mask mask = mask_of("box:17");
-  const auto samples = [&mask](const FrameFormat& format, TensorMapping mapping, int processors) {
+  const auto samples = [&mask](const FrameFormat& format, Form form, int processors) {
     Options options;
     options.kernel = KernelKind::kTensor;
-    options.mapping = mapping;
+    options.form = form;
     const Plan plan = make_plan(format, mask, options, h100()).value();
     const std::vector<LaunchWork> launches = work_of(plan, format, mask, processors);
     return full(launches[0])[kCostSamples] * 1e6 / processors;
   };
   // 255 tiles of luma and twice 72 of chroma.
-  EXPECT_DOUBLE_EQ(samples(i420(1920, 1080), TensorMapping::kGroups, 132), 4 * 128 * 64);
-  EXPECT_DOUBLE_EQ(samples(i420(1920, 1080), TensorMapping::kGroups, 133), 3 * 128 * 64);
-  EXPECT_DOUBLE_EQ(samples(grey(1920, 1080), TensorMapping::kGroups, 132), 2 * 128 * 64);
-  EXPECT_DOUBLE_EQ(samples(grey(100, 30), TensorMapping::kGroups, 132), 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(i420(1920, 1080), Form::kTensorWarpgroups, 132), 4 * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(i420(1920, 1080), Form::kTensorWarpgroups, 133), 3 * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(grey(1920, 1080), Form::kTensorWarpgroups, 132), 2 * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(grey(100, 30), Form::kTensorWarpgroups, 132), 128 * 64);
   // Two components take a tile together: processors 0 to 62 have two of 255, then 72 more.
-  EXPECT_DOUBLE_EQ(samples(nv12(1920, 1080), TensorMapping::kGroups, 132), (2 + 2) * 128 * 64);
-  EXPECT_DOUBLE_EQ(samples(grey(1920, 1080), TensorMapping::kTiles, 132), 3 * 256 * 32);
-  EXPECT_DOUBLE_EQ(samples(nv12(256, 64), TensorMapping::kGroups, 132), 2 * 128 * 64)
+  EXPECT_DOUBLE_EQ(samples(nv12(1920, 1080), Form::kTensorWarpgroups, 132), (2 + 2) * 128 * 64);
+  EXPECT_DOUBLE_EQ(samples(grey(1920, 1080), Form::kTensorTiles, 132), 3 * 256 * 32);
+  EXPECT_DOUBLE_EQ(samples(nv12(256, 64), Form::kTensorWarpgroups, 132), 2 * 128 * 64)
       << "the third processor has chroma, the first two a tile of luma each";
 }
 
@@ -220,7 +221,7 @@ TEST(Cost, WorkIsScaledByItsRate) {
   EXPECT_NEAR(ratio(CostClass::kCoarsenedFloat32, kCostWork), device, 1e-12);
   EXPECT_NEAR(ratio(CostClass::kCoarsenedFloat64, kCostWork), 32 * device, 1e-12);
   EXPECT_NEAR(ratio(CostClass::kCoarsenedFloat32, kCostDouble), 32 * device, 1e-12);
-  EXPECT_NEAR(ratio(CostClass::kTensorStay, kCostWork), 2730 / 1024.0 * device, 1e-12);
+  EXPECT_NEAR(ratio(CostClass::kTensorColumns, kCostWork), 2730 / 1024.0 * device, 1e-12);
 }
 
 TEST(Cost, PlansShowTheirPrediction) {

@@ -47,46 +47,51 @@ TEST(Planner, TableOfChoices) {
        "cpu shift float32 real host-memory (3x3, one tap: samples are moved)"},
       {"2x1: 0 0", "cuda shift float32 rational parameter (2x1, all 0: nothing is read)",
        "cpu shift float32 rational host-memory (2x1, all 0: nothing is read)"},
-      {"sobel-x", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
+      {"sobel-x", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
        "thread)"},
-      {"laplacian", "cuda tensor 1 digit int32 rational global-memory (3x3, on tensor cores)",
+      {"laplacian", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
-      {"box:5", "cuda tensor 1 digit int32 rational global-memory (5x5, on tensor cores)",
-       "cpu separable float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
+      {"box:5", "cuda tensor-pairs 1 digit int32 rational global-memory (5x5, on tensor cores)",
+       "cpu separable-two-pass float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
-       "cuda separable fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps instead of "
+       "cuda separable-tensor-fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps "
+       "instead of "
        "169, on tensor cores)",
-       "cpu separable float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
+       "cpu separable-two-pass float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13",
-       "cuda tensor tile 128x64 1 digit int32 rational global-memory (13x1, on tensor cores)",
+       "cuda tensor-warpgroups tile 128x64 1 digit int32 rational global-memory (13x1, on tensor "
+       "cores)",
        "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
        "thread)"},
       {"disk:7.5",
-       "cuda tensor tile 128x64 2 digits int32 real global-memory (15x15, on tensor cores)",
+       "cuda tensor-warpgroups tile 128x64 2 digits int32 real global-memory (15x15, on tensor "
+       "cores)",
        "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
       {"disk:127.5",
-       "cuda tensor tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
+       "cuda tensor-tiles tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
        "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
       {"gaussian:30",
-       "cuda separable two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 taps "
+       "cuda separable-tensor-two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 "
+       "taps "
        "instead of 32761, on tensor cores)",
-       "cpu separable float32 real host-memory (181x181, rank 1: 362 taps instead of "
+       "cpu separable-two-pass float32 real host-memory (181x181, rank 1: 362 taps instead of "
        "32761)"},
       {"box:300",
-       "cuda box tile 512x1 int32 rational parameter (300x300, equal weights: running sums)",
-       "cpu box int32 rational host-memory (300x300, equal weights: running sums)"},
+       "cuda box-bands tile 512x1 int32 rational parameter (300x300, equal weights: running sums)",
+       "cpu box-runs int32 rational host-memory (300x300, equal weights: running sums)"},
       {"box:71",
-       "cuda box tile 512x1 int32 rational parameter (71x71, equal weights: running sums)",
-       "cpu box int32 rational host-memory (71x71, equal weights: running sums)"},
+       "cuda box-bands tile 512x1 int32 rational parameter (71x71, equal weights: running sums)",
+       "cpu box-runs int32 rational host-memory (71x71, equal weights: running sums)"},
       {"box:25",
-       "cuda box tile 512x1 int32 rational parameter (25x25, equal weights: running sums)",
-       "cpu box int32 rational host-memory (25x25, equal weights: running sums)"},
+       "cuda box-bands tile 512x1 int32 rational parameter (25x25, equal weights: running sums)",
+       "cpu box-runs int32 rational host-memory (25x25, equal weights: running sums)"},
       {"box:15",
-       "cuda tensor tile 128x64 1 digit int32 rational global-memory (15x15, on tensor cores)",
-       "cpu box int32 rational host-memory (15x15, equal weights: running sums)"},
+       "cuda tensor-warpgroups tile 128x64 1 digit int32 rational global-memory (15x15, on tensor "
+       "cores)",
+       "cpu box-runs int32 rational host-memory (15x15, equal weights: running sums)"},
       {"2x1: 1e38 -1e38",
-       "cuda separable one-pass wide real constant-memory (2x1, rank 1: 3 taps instead of 2)",
+       "cuda separable-one-pass wide real constant-memory (2x1, rank 1: 3 taps instead of 2)",
        "cpu coarsened wide real host-memory (2x1, rank 1 but small: several outputs per thread)"},
   };
   for (const Choice& choice : table) {
@@ -105,7 +110,7 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
                 .message()
                 .find("device: it has no INT8 tensor cores"),
             std::string::npos);
-  EXPECT_EQ(make_plan(grey(64, 48), mask, {}, pascal).value().kernel, KernelKind::kCoarsened);
+  EXPECT_EQ(make_plan(grey(64, 48), mask, {}, pascal).value().kernel(), KernelKind::kCoarsened);
 
   FrameFormat deep = grey(64, 48);
   deep.planes[0].sample_bytes = 2;
@@ -129,11 +134,10 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
                 .find("size: the weights need more than 3"),
             std::string::npos)
       << "sums of real weights and 16 bits do not fit 32";
-  EXPECT_EQ(make_plan(deep, mask_of("disk:9"), tensor, h100()).value().mapping,
-            TensorMapping::kGroups);
+  EXPECT_EQ(make_plan(deep, mask_of("disk:9"), tensor, h100()).value().form,
+            Form::kTensorSplitWarpgroups);
   const Plan split = make_plan(deep, mask_of("disk:3"), tensor, ada).value();
-  EXPECT_TRUE(split.split());
-  EXPECT_EQ(split.mapping, TensorMapping::kOctets);
+  EXPECT_EQ(split.form, Form::kTensorSplitOctets);
   // Every other sample is of nobody.
   deep.planes[0].components[0].step = 4;
   EXPECT_NE(make_plan(deep, mask, tensor, h100())
@@ -141,7 +145,7 @@ TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
                 .message()
                 .find("size: samples that are neither of 8 bits nor side by side"),
             std::string::npos);
-  EXPECT_EQ(make_plan(deep, mask, {}, h100()).value().kernel, KernelKind::kCoarsened);
+  EXPECT_EQ(make_plan(deep, mask, {}, h100()).value().kernel(), KernelKind::kCoarsened);
 
   EXPECT_NE(plan_text("2x1: 1e38 -1e38", h100(), tensor).find("size: the weights need more than 3"),
             std::string::npos);
@@ -172,7 +176,7 @@ TEST(Planner, BoxIsForEqualWeights) {
     EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("box:256"), box, device).ok(), true);
     EXPECT_NE(plan_text("box:257", device, box, 16).find("size: sums of 66049 samples"),
               std::string::npos);
-    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("box:257"), {}, device).value().kernel,
+    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("box:257"), {}, device).value().kernel(),
               KernelKind::kSeparable);
     FrameFormat transparent = unit::rgba(64, 48);
     Options weighted = box;
@@ -196,7 +200,7 @@ TEST(Planner, ShiftIsForOneTap) {
     EXPECT_NE(plan_text("0 0 0; 0 1 0; 0 0 1", device, shift)
                   .find("rank: more than one of its weights is not 0; on the "),
               std::string::npos);
-    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("identity"), {}, device).value().kernel,
+    EXPECT_EQ(make_plan(grey(64, 48, 16), mask_of("identity"), {}, device).value().kernel(),
               KernelKind::kShift);
     Options weighted = shift;
     weighted.alpha_mode = AlphaMode::kPremultiplied;
@@ -207,7 +211,7 @@ TEST(Planner, ShiftIsForOneTap) {
               std::string::npos);
   }
   // Whose samples have others between them, one by one.
-  EXPECT_NE(make_plan(unit::yuy2(3840, 2160), mask_of("identity"), {}, h100()).value().kernel,
+  EXPECT_NE(make_plan(unit::yuy2(3840, 2160), mask_of("identity"), {}, h100()).value().kernel(),
             KernelKind::kShift);
 }
 
@@ -225,8 +229,8 @@ TEST(Planner, SeparableRunsOnTensorCoresWhereTheseServe) {
   const FrameFormat format = grey(640, 480);
   EXPECT_EQ(plan_of(format, "gaussian:5", h100()).digits, 2);
   EXPECT_EQ(plan_of(format, "box:9", h100()).digits, 1);
-  EXPECT_TRUE(plan_of(format, "gaussian:5", h100()).fused);
-  EXPECT_FALSE(plan_of(format, "gaussian:20", h100()).fused);
+  EXPECT_EQ(plan_of(format, "gaussian:5", h100()).form, Form::kSeparableTensorFused);
+  EXPECT_EQ(plan_of(format, "gaussian:20", h100()).form, Form::kSeparableTensorTwoPass);
   EXPECT_EQ(plan_of(grey(640, 480, 16), "gaussian:5", h100()).digits, 0) << "16-bit samples";
   EXPECT_EQ(plan_of(format, "binomial:15", h100()).digits, 0) << "it would not be exact";
   EXPECT_EQ(plan_of(format, "gaussian:5", cpu()).digits, 0);
@@ -254,14 +258,14 @@ TEST(Planner, LargeSmoothMasksGoToACoarseGrid) {
   EXPECT_NE(make_plan(format, mask_of("gaussian:100"), {}, h100())
                 .value()
                 .to_string()
-                .find("separable coarse 8x8 float32 real global-memory"),
+                .find("separable-spline 8x8 float32 real global-memory"),
             std::string::npos);
   Options asked;
   asked.kernel = KernelKind::kSeparable;
-  asked.coarse = true;
+  asked.form = Form::kSeparableSpline;
   EXPECT_EQ(spacing_of(format, "gaussian:25", asked, h100()), (CoarseSpacing{2, 2, 8}));
   EXPECT_FALSE(make_plan(format, mask_of("gaussian:5"), asked, h100()).ok());
-  asked.coarse = false;
+  asked.form = Form::kSeparableTensorTwoPass;
   EXPECT_EQ(spacing_of(format, "gaussian:100", asked, h100()), CoarseSpacing{});
   // Eight rows of the cross grid, and a line with its ghosts, are in shared memory.
   DeviceCapabilities device = h100();
@@ -273,18 +277,59 @@ TEST(Planner, ForcedKernelsAreTaken) {
   for (const KernelInfo& info : kKernels) {
     if (info.kind == KernelKind::kAuto) continue;
     for (const DeviceCapabilities& device : {h100(), cpu()}) {
-      const bool cuda = device.backend == BackendKind::kCuda;
       const char* mask = info.kind == KernelKind::kBox     ? "box:3"
                          : info.kind == KernelKind::kShift ? "identity"
                                                            : "sobel-x";
       const Result<Plan> plan = make_plan(grey(64, 48), mask_of(mask), forced(info.kind), device);
-      EXPECT_EQ(plan.ok(), cuda ? info.on_cuda : info.on_cpu) << info.nick;
+      EXPECT_EQ(plan.ok(), has_kernel(device.backend, info.kind)) << info.nick;
       if (plan.ok()) {
-        EXPECT_EQ(plan.value().kernel, info.kind);
+        EXPECT_EQ(plan.value().kernel(), info.kind);
         EXPECT_EQ(plan.value().backend, device.backend);
       }
     }
   }
+}
+
+TEST(Planner, FormTableFollowsTheEnumAndNamesItsKernels) {
+  for (int i = 0; i < kFormCount; ++i) {
+    const FormInfo& info = kForms[i];
+    EXPECT_EQ(static_cast<int>(info.form), i);
+    EXPECT_EQ(std::string(info.name).rfind(kernel_info(info.kernel).nick, 0), 0u) << info.name;
+    EXPECT_EQ(find_form(info.name), &info);
+    EXPECT_TRUE(info.on_cuda) << info.name;
+  }
+  EXPECT_EQ(find_form("tensor"), nullptr) << "a kernel";
+}
+
+TEST(Planner, UnalignedPlanesGoToFormsThatTakeThem) {
+  for (const char* mask : {"laplacian", "box:9", "disk:5", "disk:9"})
+    for (const FrameFormat& format :
+         {grey(640, 480), unit::nv12(640, 480), unit::rgba(640, 480), unit::yuy2(640, 480)}) {
+      Options options = forced(KernelKind::kTensor);
+      const Plan aligned = make_plan(format, mask_of(mask), options, h100()).value();
+      options.alignment = 1;
+      const Plan unaligned = make_plan(format, mask_of(mask), options, h100()).value();
+      EXPECT_EQ(form_info(unaligned.form).alignment, 1) << unaligned.to_string();
+      options.form = aligned.form;
+      EXPECT_EQ(make_plan(format, mask_of(mask), options, h100()).ok(),
+                form_info(aligned.form).alignment == 1)
+          << aligned.to_string();
+    }
+}
+
+TEST(Planner, AFormIsOfItsKernel) {
+  Options options;
+  options.form = Form::kBoxRuns;
+  EXPECT_EQ(make_plan(grey(64, 48), mask_of("box:3"), options, h100()).value().form,
+            Form::kBoxRuns);
+  options.kernel = KernelKind::kTensor;
+  EXPECT_EQ(make_plan(grey(64, 48), mask_of("box:3"), options, h100()).status().message(),
+            "box-runs is no form of kernel tensor");
+  EXPECT_NE(make_plan(grey(64, 48), mask_of("box:3"), forced(KernelKind::kTensor), cpu())
+                .status()
+                .message()
+                .find("device: the cpu backend does not have it"),
+            std::string::npos);
 }
 
 TEST(Planner, KernelTableFollowsTheEnum) {
@@ -356,9 +401,9 @@ TEST(Planner, RefusalsNameTheGroundAndWhoServes) {
 TEST(Planner, SeparableServesOneDimensionalMasksWhateverTheirWeights) {
   const Options separable = forced(KernelKind::kSeparable);
   EXPECT_EQ(plan_text("2x1: 1e38 -1e38", h100(), separable),
-            "cuda separable one-pass wide real constant-memory (2x1, as asked)");
+            "cuda separable-one-pass wide real constant-memory (2x1, as asked)");
   EXPECT_EQ(plan_text("1x2: 1e38 -1e38", cpu(), separable),
-            "cpu separable wide real host-memory (1x2, as asked)");
+            "cpu separable-one-pass wide real host-memory (1x2, as asked)");
   for (const DeviceCapabilities& device : {h100(), cpu()})
     EXPECT_NE(plan_text("1e38 -1e38; -1e38 1e38", device, separable)
                   .find("rank: no column times a row is close enough"),

@@ -296,7 +296,7 @@ TEST(WeightedPlan, SaysHowColourIsSummed) {
             "cpu coarsened float32 rational host-memory, colour alpha-weighted float32 one-pass "
             "(3x3, several outputs per thread)");
   EXPECT_EQ(text("gaussian:2", h100(), weighted()),
-            "cuda separable tile 64x32 fused float32 real constant-memory, colour alpha-weighted "
+            "cuda separable-fused tile 64x32 float32 real constant-memory, colour alpha-weighted "
             "float32 two-pass (13x13, rank 1: 26 taps instead of 169)");
   EXPECT_EQ(text("gaussian:2", cpu(), weighted(KernelKind::kBasic)),
             "cpu basic float32 real host-memory, colour alpha-weighted float32 one-pass (13x13, as "

@@ -24,15 +24,14 @@ BoxWork box_work(const FrameFormat& format, const ComponentGroup& group, const M
 }
 
 std::optional<BoxTile> choose_box_form(const FrameFormat& format, const ComponentGroup& group,
-                                       const Mask& mask, bool bands,
+                                       const Mask& mask, Form form,
                                        const DeviceCapabilities& device) {
   const PlaneFormat& plane = format.planes[group.plane];
   const BoxWork work = box_work(format, group, mask, device);
-  std::optional<BoxTile> tile;
-  if (bands && box_bands_serve(plane)) tile = choose_box_bands(work, mask.anchor_x);
-  if (!tile && device.compute_capability >= 75 && box_strips_serve(plane, mask))
-    tile = choose_box_strip(work, mask.anchor_x);
-  return tile ? tile : choose_box_tile(work);
+  if (form == Form::kBoxBands) return choose_box_bands(work, mask.anchor_x);
+  if (form == Form::kBoxStrips || (form == Form::kBoxStripsRuns && box_strips_serve(plane, mask)))
+    return choose_box_strip(work, mask.anchor_x);
+  return choose_box_tile(work);
 }
 
 BandMemory band_memory(const FrameFormat& format, const Mask& mask, bool weighting,

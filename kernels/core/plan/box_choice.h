@@ -17,10 +17,10 @@ namespace convolve {
 BoxWork box_work(const FrameFormat& format, const ComponentGroup& group, const Mask& mask,
                  const DeviceCapabilities& device);
 
-/// The tile of `group`: a band where the plan has `bands` and they serve, else a strip on tensor
-/// cores, else runs of rows; nothing if no tile's sums fit shared memory.
+/// The tile of `group` in a plan of `form`, one of box's; nothing if no tile's sums fit shared
+/// memory.
 std::optional<BoxTile> choose_box_form(const FrameFormat& format, const ComponentGroup& group,
-                                       const Mask& mask, bool bands,
+                                       const Mask& mask, Form form,
                                        const DeviceCapabilities& device);
 
 /// Memory for the sums of steps that bands begin with: one row for each step.

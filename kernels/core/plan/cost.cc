@@ -16,38 +16,6 @@ namespace {
 
 constexpr double kMillion = 1e6;
 
-constexpr const char* kClassNames[kCostClassCount] = {
-    "basic",
-    "constant",
-    "tiled-input",
-    "tiled-output",
-    "cached-halo",
-    "coarsened float32",
-    "coarsened int32",
-    "coarsened float64",
-    "coarsened wide",
-    "separable float32",
-    "separable int32",
-    "separable float64",
-    "separable two-pass",
-    "separable wide",
-    "separable, tensor cores",
-    "separable, tensor cores, two-pass",
-    "separable, coarse grid",
-    "tensor, marching",
-    "tensor, any mask",
-    "tensor, pairs",
-    "tensor, quads",
-    "tensor, tiles",
-    "tensor, groups",
-    "tensor, octets",
-    "tensor, large quads",
-    "box",
-    "box, tensor cores",
-    "box, bands",
-    "shift",
-};
-
 /// Threads of a block of the book's kernels, each with one cell: 32 x 32.
 constexpr int kBookBlock = 32;
 /// Weights that kernel constant reads at full speed: 81 do, 225 do not (RESULTS.md).
@@ -55,14 +23,9 @@ constexpr double kConstantCacheTaps = 100;
 /// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
 constexpr double kConstantMiss = 5;
 
-/// box in bands.
-bool in_bands(const Plan& plan) {
-  return plan.kernel == KernelKind::kBox && plan.tile_width > 0;
-}
-
 /// separable on tensor cores.
-bool in_digits(const Plan& plan) {
-  return plan.kernel == KernelKind::kSeparable && plan.digits > 0;
+bool on_tensor_cores(Form form) {
+  return form == Form::kSeparableTensorFused || form == Form::kSeparableTensorTwoPass;
 }
 
 double tiles(int cells, int tile) {
@@ -100,12 +63,13 @@ GroupWork separable_products(const Plan& plan, const ComponentGroup& group, cons
   // Chunks that a block of the fused form makes of a 4K picture; those above them it sums, too.
   constexpr double kSteps = 4;
   const SeparableWindow window = separable_window(mask);
+  const bool fused = plan.form == Form::kSeparableTensorFused;
   const double again =
-      plan.fused ? (window.column_chunks - 1) / kSteps : (mask.height - 1.0) / group.height;
+      fused ? (window.column_chunks - 1) / kSteps : (mask.height - 1.0) / group.height;
   const double columns = (plan.digits + 1) * window.column_chunks;
   const double rows = 2 * window.row_chunks * (1 + again);
   // Sums of two bytes go out and come back.
-  const double sums = plan.fused ? 0 : 4.0 * group.width * group.height * group.count / kMillion;
+  const double sums = fused ? 0 : 4.0 * group.width * group.height * group.count / kMillion;
   return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
 }
 
@@ -119,24 +83,31 @@ GroupWork coarse_work(const Plan& plan, const ComponentGroup& group, const Mask&
           mask.height / spacing / spacing + 4 * ghosts};
 }
 
+/// separable: a launch, or two with a plane of sums between them.
+GroupWork separable_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  if (plan.form == Form::kSeparableSpline) return coarse_work(plan, group, mask);
+  if (on_tensor_cores(plan.form)) return separable_products(plan, group, mask);
+  if (plan.form == Form::kSeparableFused)
+    return {tiled_samples(group.width, group.height, plan.tile_width, plan.tile_height),
+            fused_work(plan, mask)};
+  const double samples = tiled_samples(group.width, group.height, kBookBlock, 1);
+  if (plan.form == Form::kSeparableOnePass) return {samples, static_cast<double>(mask.taps())};
+  // Sums go out and come back.
+  const double sums = 2.0 * group.width * group.height * group.count *
+                      static_cast<double>(weight_bytes(plan.accumulator)) / kMillion;
+  return {samples, 1.0 * mask.width + mask.height, sums};
+}
+
 GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
   const auto in_tiles = [&](int width, int height) {
     return tiled_samples(group.width, group.height, width, height);
   };
   const double taps = static_cast<double>(mask.taps());
-  switch (plan.kernel) {
+  switch (plan.kernel()) {
     case KernelKind::kCoarsened:
       return {in_tiles(kCoarsenedTileWidth, kCoarsenedTileHeight), taps};
-    case KernelKind::kSeparable: {
-      if (plan.coarse.column > 0) return coarse_work(plan, group, mask);
-      if (in_digits(plan)) return separable_products(plan, group, mask);
-      if (plan.passes() == Passes::kDirect) return {in_tiles(kBookBlock, 1), taps};
-      if (plan.fused) return {in_tiles(plan.tile_width, plan.tile_height), fused_work(plan, mask)};
-      // Sums go out and come back.
-      const double sums = 2.0 * group.width * group.height * group.count *
-                          static_cast<double>(weight_bytes(plan.accumulator)) / kMillion;
-      return {in_tiles(kBookBlock, 1), 1.0 * mask.width + mask.height, sums};
-    }
+    case KernelKind::kSeparable:
+      return separable_work(plan, group, mask);
     case KernelKind::kTiledInput:
       // All threads of a block pass the time, few of them compute.
       return {tiles(group.width, plan.tile_width) * tiles(group.height, plan.tile_height) *
@@ -164,10 +135,11 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
 /// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
 /// if it were 1. On tensor cores only sums of rational masks may be beyond.
 bool codes_in_double(const Plan& plan, const Component& component, const Mask& mask) {
-  if (in_digits(plan) ? !plan.rational : plan.accumulator != Accumulator::kFloat32) return false;
+  if (on_tensor_cores(plan.form) ? !plan.rational : plan.accumulator != Accumulator::kFloat32)
+    return false;
   const Epilogue epilogue =
       make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
-  return !epilogue.in_float || (in_digits(plan) && epilogue.narrow.divide);
+  return !epilogue.in_float || (on_tensor_cores(plan.form) && epilogue.narrow.divide);
 }
 
 LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const ComponentGroup& group,
@@ -182,7 +154,7 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
     in_double += codes_in_double(plan, component, mask);
   }
   // shift takes all components of a pixel together, if there are no others.
-  const bool together = plan.kernel == KernelKind::kShift;
+  const bool together = plan.form == Form::kShift;
   const bool spread = group.step > plane.sample_bytes * (together ? group.count : 1);
   CostTerms common{};
   common[kCostLaunch] = 1;
@@ -191,66 +163,42 @@ LaunchWork group_launch(const Plan& plan, const FrameFormat& format, const Compo
   lone[kCostLoneTile] = 1;
   lone[kCostLoneWork] = each.work;
   // Sums of wider samples take twice the memory, too.
-  const int bytes_apart = plan.kernel == KernelKind::kBox && spread ? plane.sample_bytes : spread;
+  const int bytes_apart = plan.kernel() == KernelKind::kBox && spread ? plane.sample_bytes : spread;
   lone[kCostLoneSpread] = bytes_apart;
   lone[kCostLoneDouble] = in_double > 0;
   CostTerms full = common;
   full[kCostSamples] = filtered * each.samples;
   full[kCostWork] = filtered * each.samples * each.work;
   // On tensor cores all bytes between the samples are loaded with them.
-  const int apart = in_digits(plan) ? group.step - 1 : 1;
+  const int apart = on_tensor_cores(plan.form) ? group.step - 1 : 1;
   full[kCostSpread] = bytes_apart * apart * group.count * each.samples;
   full[kCostDouble] = in_double * each.samples;
   return {{lone, full}};
 }
 
-CostClass by_accumulator(CostClass float32, Accumulator accumulator) {
-  return static_cast<CostClass>(static_cast<int>(float32) + static_cast<int>(accumulator));
-}
-
 }  // namespace
 
-const char* cost_class_name(CostClass cost_class) {
-  return kClassNames[static_cast<std::size_t>(cost_class)];
+std::string cost_class_name(CostClass cost_class) {
+  for (const FormInfo& form : kForms) {
+    const int index = static_cast<int>(cost_class) - static_cast<int>(form.cost);
+    if (index < 0 || index >= form.cost_classes) continue;
+    return form.cost_classes == 1
+               ? form.name
+               : form.name + (" " + std::string(accumulator_name(static_cast<Accumulator>(index))));
+  }
+  return "?";
 }
 
 CostClass cost_class(const Plan& plan) {
-  switch (plan.kernel) {
-    case KernelKind::kAuto:
-    case KernelKind::kBasic:
-      return CostClass::kBasic;
-    case KernelKind::kConstant:
-      return CostClass::kConstant;
-    case KernelKind::kTiledInput:
-      return CostClass::kTiledInput;
-    case KernelKind::kTiledOutput:
-      return CostClass::kTiledOutput;
-    case KernelKind::kCachedHalo:
-      return CostClass::kCachedHalo;
-    case KernelKind::kCoarsened:
-      return by_accumulator(CostClass::kCoarsenedFloat32, plan.accumulator);
-    case KernelKind::kSeparable:
-      if (plan.coarse.column > 0) return CostClass::kSeparableCoarse;
-      if (in_digits(plan))
-        return plan.fused ? CostClass::kSeparableTensor : CostClass::kSeparableTensorTwoPass;
-      if (plan.passes() == Passes::kDirect) return CostClass::kSeparableWide;
-      if (!plan.fused) return CostClass::kSeparableTwoPass;
-      return by_accumulator(CostClass::kSeparableFloat32, plan.accumulator);
-    case KernelKind::kTensor:
-      return static_cast<CostClass>(static_cast<int>(CostClass::kTensorMarch) +
-                                    static_cast<int>(plan.mapping));
-    case KernelKind::kBox:
-      if (in_bands(plan)) return CostClass::kBoxBands;
-      return plan.digits > 0 ? CostClass::kBoxStrips : CostClass::kBox;
-    case KernelKind::kShift:
-      return CostClass::kShift;
-  }
-  return CostClass::kBasic;
+  const FormInfo& form = form_info(plan.form);
+  return form.cost_classes == 1 ? form.cost
+                                : static_cast<CostClass>(static_cast<int>(form.cost) +
+                                                         static_cast<int>(plan.accumulator));
 }
 
 std::vector<LaunchWork> work_of(const Plan& plan, const FrameFormat& format, const Mask& mask,
                                 int processors) {
-  if (plan.kernel == KernelKind::kTensor) return {tensor_work(plan, format, mask, processors)};
+  if (plan.kernel() == KernelKind::kTensor) return {tensor_work(plan, format, mask, processors)};
   std::vector<LaunchWork> launches;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, plan.weighted.has_value());

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "kernels/core/plan/plan.h"
@@ -36,43 +37,8 @@ enum CostTerm : int {
 inline constexpr int kCostTermCount = 10;
 using CostTerms = std::array<double, kCostTermCount>;
 
-/// Code that has constants of its own. A new kernel: a class here, its name in cost.cc, its case in
-/// cost_class() and work_of(), its row and rate in cost_table.cc. Those of one kernel by
-/// accumulator are in the order of Accumulator, those of tensor in the order of TensorMapping.
-enum class CostClass : int {
-  kBasic,
-  kConstant,
-  kTiledInput,
-  kTiledOutput,
-  kCachedHalo,
-  kCoarsenedFloat32,
-  kCoarsenedInt32,
-  kCoarsenedFloat64,
-  kCoarsenedWide,
-  kSeparableFloat32,
-  kSeparableInt32,
-  kSeparableFloat64,
-  kSeparableTwoPass,
-  kSeparableWide,
-  kSeparableTensor,
-  kSeparableTensorTwoPass,
-  kSeparableCoarse,
-  kTensorMarch,
-  kTensorStay,
-  kTensorPairs,
-  kTensorQuads,
-  kTensorTiles,
-  kTensorGroups,
-  kTensorWidePairs,
-  kTensorLargeQuads,
-  kBox,
-  kBoxStrips,
-  kBoxBands,
-  kShift,
-};
-inline constexpr int kCostClassCount = 29;
-/// "coarsened float32"
-const char* cost_class_name(CostClass cost_class);
+/// "coarsened float32": of its forms the first, and the accumulator if there are several.
+std::string cost_class_name(CostClass cost_class);
 
 /// Published figures of a GPU, which constants of one are scaled to another by.
 struct GpuFigures {

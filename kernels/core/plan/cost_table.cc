@@ -98,32 +98,32 @@ int GpuFigures::*work_rate(CostClass cost_class) {
     case CostClass::kTiledOutput:
     case CostClass::kCachedHalo:
     case CostClass::kCoarsenedFloat32:
-    case CostClass::kSeparableFloat32:
+    case CostClass::kSeparableFusedFloat32:
     case CostClass::kSeparableTwoPass:
-    case CostClass::kSeparableCoarse:
+    case CostClass::kSeparableSpline:
     case CostClass::kShift:
       return &GpuFigures::float32;
     case CostClass::kCoarsenedInt32:
     case CostClass::kCoarsenedWide:
-    case CostClass::kSeparableInt32:
-    case CostClass::kSeparableWide:
+    case CostClass::kSeparableFusedInt32:
+    case CostClass::kSeparableOnePass:
       return &GpuFigures::int32;
     case CostClass::kCoarsenedFloat64:
-    case CostClass::kSeparableFloat64:
+    case CostClass::kSeparableFusedFloat64:
       return &GpuFigures::float64;
-    case CostClass::kSeparableTensor:
+    case CostClass::kSeparableTensorFused:
     case CostClass::kSeparableTensorTwoPass:
-    case CostClass::kTensorMarch:
-    case CostClass::kTensorStay:
+    case CostClass::kTensorSliding:
+    case CostClass::kTensorColumns:
     case CostClass::kTensorPairs:
     case CostClass::kTensorQuads:
     case CostClass::kTensorTiles:
-    case CostClass::kTensorGroups:
-    case CostClass::kTensorWidePairs:
+    case CostClass::kTensorWarpgroups:
+    case CostClass::kTensorOctets:
     case CostClass::kTensorLargeQuads:
     case CostClass::kBoxStrips:
       return &GpuFigures::int8;
-    case CostClass::kBox:
+    case CostClass::kBoxRuns:
     case CostClass::kBoxBands:
       return &GpuFigures::int32;
   }

@@ -7,10 +7,11 @@
 #include <optional>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/shape/byte_phases.h"
 #include "kernels/core/shape/tensor_groups.h"
-#include "kernels/core/shape/tensor_mapping.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
@@ -21,7 +22,7 @@ constexpr double kMillion = 1e6;
 /// Columns that look across the picture's edge are the slow ones, and more windows make more of
 /// them: 0.53 us a product with five windows, 0.39 with two (H100).
 double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
-  if (plan.mapping != TensorMapping::kStay) return 0;
+  if (plan.form != Form::kTensorColumns) return 0;
   const std::optional<BytePhases> phases = byte_phases(plane);
   const int windows = phases ? tensor_window(plane, *phases, mask).segments : 0;
   // The windows of packed 4:2:2 end further apart: 18.4 us at 13x13, where 5 us of them are these.
@@ -36,7 +37,7 @@ double edge_products(const Plan& plan, const PlaneFormat& plane, const Mask& mas
 /// power of two.
 double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
   constexpr double kDivision = 10;
-  if (plan.split()) return 0;
+  if (sums_are_split(plan.form)) return 0;
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     if (!component.filtered) continue;
@@ -46,12 +47,12 @@ double tensor_code_cost(const Plan& plan, const PlaneFormat& plane, const Mask& 
       // Integers over a power of two are shifted in pairs and quads.
       int exponent;
       const bool shifted = std::frexp(std::fabs(epilogue.narrow.scale), &exponent) == 0.5f;
-      const bool shifts =
-          plan.mapping == TensorMapping::kPairs || plan.mapping == TensorMapping::kQuads;
+      const bool shifts = makes_pairs(plan.form) ||
+                          (makes_quads(plan.form) && plan.form != Form::kTensorLargeQuads);
       return shifts && plan.rational && !shifted ? kDivision : 0;
     }
     // Octets turn to double before they divide, which costs them nothing to speak of.
-    if (plan.mapping == TensorMapping::kOctets) return epilogue.wide.divide ? kDivision : 0;
+    if (plan.form == Form::kTensorOctets) return epilogue.wide.divide ? kDivision : 0;
     return epilogue.in_float || epilogue.wide.divide ? kDivision : 1;
   }
   return 0;
@@ -76,10 +77,9 @@ double parted_bytes(const PlaneFormat& plane) {
 int parted_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 1;
-  const int parts = plan.mapping == TensorMapping::kPairs ? pair_window(plane, *phases, mask).parts
-                    : plan.mapping == TensorMapping::kQuads ? quad_parts(plane, *phases, mask)
-                                                            : 1;
-  return parts > 2 ? parts : 1;
+  return plan.form == Form::kTensorPixelPairs   ? pair_window(plane, *phases, mask).parts
+         : plan.form == Form::kTensorPixelQuads ? quad_parts(plane, *phases, mask)
+                                                : 1;
 }
 
 /// What packed 4:2:2 takes beyond other components, as measured with YUY2 on an H100. A product of
@@ -94,22 +94,11 @@ struct PackedCost {
   double lone_spread = 0;  ///< and bytes that are parted for a lone tile.
   double codes = 1;        ///< Times what codes cost.
 };
-PackedCost packed_cost(TensorMapping mapping, const PlaneFormat& plane) {
+PackedCost packed_cost(Form form, const PlaneFormat& plane) {
   if (tile_kind(plane) != kPackedKind) return {};
-  switch (mapping) {
-    case TensorMapping::kPairs:
-      return {1.7, 1, 0, 6};
-    case TensorMapping::kQuads:
-      return {0.7, 0.68, 0};
-    case TensorMapping::kGroups:
-      return {1.25, 1, 8};
-    case TensorMapping::kMarch:
-    case TensorMapping::kStay:
-    case TensorMapping::kTiles:
-    case TensorMapping::kOctets:
-    case TensorMapping::kLargeQuads:
-      break;
-  }
+  if (form == Form::kTensorPackedPairs) return {1.7, 1, 0, 6};
+  if (form == Form::kTensorPackedQuads) return {0.7, 0.68, 0};
+  if (form == Form::kTensorWarpgroups) return {1.25, 1, 8};
   return {};
 }
 
@@ -130,15 +119,14 @@ struct TileSize {
     return divide_up(plane.row_bytes / tile_planes(plane), width) * divide_up(plane.rows, height);
   }
 };
-TileSize tile_size(TensorMapping mapping, const PlaneFormat& plane) {
-  if (mapping == TensorMapping::kGroups) return {kTensorTileBytes, kGroupTileRows};
+TileSize tile_size(Form form, const PlaneFormat& plane) {
+  if (form != Form::kTensorTiles) return {kTensorTileBytes, kGroupTileRows};
   return {kTensorTileBytes * (plane.component_count == 1 ? 2 : 1), kTensorTileRows};
 }
 
 /// Tiles of each plane that the busiest processor takes. Block b has tiles b, b + processors and so
 /// on, of all planes one after the other.
-std::array<int, kMaxPlanes> busiest_tiles(TensorMapping mapping, const FrameFormat& format,
-                                          int processors) {
+std::array<int, kMaxPlanes> busiest_tiles(Form form, const FrameFormat& format, int processors) {
   std::array<int, kMaxPlanes> most{};
   int work = 0;
   for (int b = 0; b < processors; ++b) {
@@ -147,7 +135,7 @@ std::array<int, kMaxPlanes> busiest_tiles(TensorMapping mapping, const FrameForm
     for (int p = 0; p < format.plane_count; ++p) {
       const PlaneFormat& plane = format.planes[p];
       if (!has_filtered(plane)) continue;
-      const int end = first + tile_size(mapping, plane).count(plane);
+      const int end = first + tile_size(form, plane).count(plane);
       // Of the tiles before `end` less those before `first`.
       const auto before = [&](int tile) { return tile > b ? divide_up(tile - b, processors) : 0; };
       own[static_cast<std::size_t>(p)] = before(end) - before(first);
@@ -166,7 +154,7 @@ std::array<int, kMaxPlanes> busiest_tiles(TensorMapping mapping, const FrameForm
 /// the others. The first has to come before any is multiplied.
 LaunchWork tiles_launch(const Plan& plan, const FrameFormat& format, const Mask& mask,
                         int processors) {
-  const std::array<int, kMaxPlanes> tiles = busiest_tiles(plan.mapping, format, processors);
+  const std::array<int, kMaxPlanes> tiles = busiest_tiles(plan.form, format, processors);
   CostTerms all{};
   all[kCostLaunch] = 1;
   all[kCostMegabytes] = megabytes(format);
@@ -178,12 +166,11 @@ LaunchWork tiles_launch(const Plan& plan, const FrameFormat& format, const Mask&
     ++planes;
     fewest = std::min(fewest, plane.component_count);
     most = std::max(most, plane.component_count);
-    const PackedCost packed = packed_cost(plan.mapping, plane);
-    const double products =
-        packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
+    const PackedCost packed = packed_cost(plan.form, plane);
+    const double products = packed.product * tensor_products(plan.form, plane, mask, plan.digits);
     const double codes = tensor_code_cost(plan, plane, mask);
     // A component after the other.
-    const TileSize tile = tile_size(plan.mapping, plane);
+    const TileSize tile = tile_size(plan.form, plane);
     const double samples = 1.0 * tile.width * tile.height * tile_planes(plane) * processors *
                            tiles[static_cast<std::size_t>(p)] / kMillion;
     all[kCostLoneWork] = std::max(all[kCostLoneWork], products * tile_planes(plane));
@@ -209,13 +196,11 @@ LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mas
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
-    const PackedCost packed = packed_cost(plan.mapping, plane);
-    const double products =
-        packed.product * tensor_products(plan.mapping, plane, mask, plan.digits);
+    const PackedCost packed = packed_cost(plan.form, plane);
+    const double products = packed.product * tensor_products(plan.form, plane, mask, plan.digits);
     // To quads planes after the first cost as much as components that lie apart.
-    const bool quads =
-        plan.mapping == TensorMapping::kQuads || plan.mapping == TensorMapping::kLargeQuads;
-    const bool spread = plane.component_count > 1 || (quads && full[kCostSamples] > 0);
+    const bool spread =
+        plane.component_count > 1 || (makes_quads(plan.form) && full[kCostSamples] > 0);
     const double bytes =
         1.0 * round_up(plane.row_bytes, kTensorTileBytes) * round_up(plane.rows, kRows) / kMillion;
     const int pixel = parted_pixel(plan, plane, mask);
@@ -232,7 +217,7 @@ LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mas
     if (pixel > 1) {
       // Fitted to BGR and RGBA at 4K, 1080p and 640x480 on an H100. Weights of several digits come
       // from shared memory with three bytes alone.
-      const bool pairs = plan.mapping == TensorMapping::kPairs, three = pixel == 3;
+      const bool pairs = makes_pairs(plan.form), three = pixel == 3;
       const double samples = bytes * 3 / pixel;
       full[kCostWork] += samples * products * (pairs ? 1.6 : three ? 0.9 : 1.35);
       full[kCostSpread] += samples * (pairs ? 0 : three ? 0.5 : 0.3);
@@ -250,8 +235,7 @@ LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mas
 
 LaunchWork tensor_work(const Plan& plan, const FrameFormat& format, const Mask& mask,
                        int processors) {
-  if (plan.mapping == TensorMapping::kTiles || plan.mapping == TensorMapping::kGroups)
-    return tiles_launch(plan, format, mask, processors);
+  if (takes_tiles(plan.form)) return tiles_launch(plan, format, mask, processors);
   return columns_launch(plan, format, mask);
 }
 

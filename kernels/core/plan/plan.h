@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A plan: which kernel runs, how, and why. A plain value.
+// A plan: which form of a kernel runs, how, and why. A plain value.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,9 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
-#include "kernels/core/shape/tensor_mapping.h"
+#include "kernels/core/plan/forms.h"
+#include "kernels/core/plan/storage.h"
+#include "kernels/core/shape/output_tiles.h"
 #include "kernels/core/weights/alpha_weighting.h"
 #include "kernels/core/weights/arithmetic.h"
 #include "kernels/core/weights/coarse_mask.h"
@@ -19,43 +21,8 @@
 
 namespace convolve {
 
-enum class BackendKind : int { kCuda, kCpu };
-
-/// Kernel variants. One name everywhere: enum value, file, property nick, test row, benchmark row.
-enum class KernelKind : int {
-  kAuto,
-  kBasic,
-  kConstant,
-  kTiledInput,
-  kTiledOutput,
-  kCachedHalo,
-  kCoarsened,
-  kSeparable,
-  kTensor,
-  kBox,
-  kShift,
-};
-
-struct KernelInfo {
-  KernelKind kind;
-  const char* nick;         ///< "tiled-input"
-  const char* description;  ///< The idea, its source, and the backends that have it.
-  bool on_cuda;
-  bool on_cpu;
-};
-
-/// All kernels, kAuto first, in the order of the enum.
-inline constexpr int kKernelCount = 11;
-extern const KernelInfo kKernels[kKernelCount];
-const KernelInfo& kernel_info(KernelKind kind);
-
-/// Where the mask lies. Bound when the plan is prepared on a device, and shown.
-enum class MaskStorage : int {
-  kHostMemory,
-  kConstantMemory,
-  kGlobalMemory,
-  kParameter,  ///< box, shift: one weight, which is part of the epilogue.
-};
+/// What the planes that the backend keeps lie on, in bytes.
+inline constexpr int kPlaneAlignment = 16;
 
 /// What the user asked for beyond mask and format.
 struct Options {
@@ -64,14 +31,12 @@ struct Options {
   double scale = 1;    ///< -1024 .. 1024
   double bias = 0;     ///< -1 .. 1 of the nominal range
   AlphaMode alpha_mode = AlphaMode::kStraight;
-  /// Of kernel tensor, on CUDA: how it maps to products; nothing = chosen. Tests and benchmarks
-  /// ask.
-  std::optional<TensorMapping> mapping;
-  /// Of kernel separable, on CUDA: whether it takes a coarse grid; nothing = chosen. Tests and
-  /// benchmarks ask.
-  std::optional<bool> coarse;
-  /// Of kernel box, on CUDA: whether it goes in bands; nothing = chosen. Tests and benchmarks ask.
-  std::optional<bool> bands;
+  /// Of the kernel's forms this one; nothing = chosen. Tests and benchmarks ask. It chooses the
+  /// kernel, too, if that is kAuto.
+  std::optional<Form> form;
+  /// What the addresses and pitches of the planes are multiples of, in bytes, where they lie in
+  /// device memory. Planes of host memory are brought to memory that is aligned.
+  int alignment = kPlaneAlignment;
 };
 
 /// What the planner needs to know of a device.
@@ -89,17 +54,15 @@ struct DeviceCapabilities {
 
 struct Plan {
   BackendKind backend = BackendKind::kCpu;
-  KernelKind kernel = KernelKind::kBasic;
-  int tile_width = 0;  ///< Output tile; 0 for kernels that have none.
+  Form form = Form::kBasic;
+  int tile_width = 0;  ///< Output tile; 0 for forms that have none, or one for each plane.
   int tile_height = 0;
-  bool fused = false;  ///< separable: one launch, no plane between the passes.
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  /// tensor: 8-bit digits of a weight, summed in int32, or split (split_digits.h); separable: of a
-  /// column's weight, and box: of a column's sum, if they run on tensor cores, else 0.
+  /// 8-bit digits of a weight (tensor), of a column's weight (separable on tensor cores) or of a
+  /// column's sum (box-strips); 0 for forms that sum no digits.
   int digits = 0;
-  TensorMapping mapping = TensorMapping::kStay;  ///< tensor: what its products are.
-  CoarseSpacing coarse;                          ///< separable: on a coarse grid, if not of 0.
+  CoarseSpacing coarse;  ///< separable-spline.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
@@ -109,20 +72,18 @@ struct Plan {
   double predicted_us = 0;
   std::string reason;
 
-  /// separable makes two passes, but one over a one-dimensional mask in whole digits (kWide), where
-  /// the other would be a tap of 1.
+  KernelKind kernel() const { return form_info(form).kernel; }
+
+  /// All of separable's forms make two passes but one, over a one-dimensional mask, where the other
+  /// would be a tap of 1.
   Passes passes() const {
-    return kernel == KernelKind::kSeparable && accumulator != Accumulator::kWide
+    return kernel() == KernelKind::kSeparable && form != Form::kSeparableOnePass
                ? Passes::kRowColumn
                : Passes::kDirect;
   }
 
-  /// tensor adds up split sums, as floats.
-  bool split() const {
-    return kernel == KernelKind::kTensor && accumulator == Accumulator::kFloat32;
-  }
-
-  /// One line: "cuda coarsened 64x32 float32 rational constant-memory about 12 us (5x5, ...)".
+  /// One line: "cuda coarsened tile 128x32 float32 rational constant-memory, about 12 us (5x5,
+  /// ...)".
   std::string to_string() const;
   /// True if both run the same, for the same reason. Not asked: predicted_us, which is another for
   /// every size of picture.
@@ -133,20 +94,6 @@ struct Plan {
 inline constexpr KernelKind kChosenOnCuda[] = {KernelKind::kTensor, KernelKind::kSeparable,
                                                KernelKind::kCoarsened, KernelKind::kBox,
                                                KernelKind::kShift};
-
-/// Largest mask that fits the 64 KB constant bank of a module, in bytes.
-inline constexpr std::size_t kConstantBankBytes = 65536;
-
-/// Output tile of tiled-input on one axis: min(tile width, 33 - K) for blocks of 32 x 32 threads
-/// that load one cell each; 0 or less if K does not fit.
-constexpr int tiled_input_tile(int tile_width, int k) {
-  return tile_width < 33 - k ? tile_width : 33 - k;
-}
-
-/// Outputs of one block of the CUDA kernel coarsened: 16 x 8 threads with 8 x 4 outputs each. Half
-/// the height took 71.4 us for 70.3 at 9x9 (4K, H100).
-inline constexpr int kCoarsenedTileWidth = 128;
-inline constexpr int kCoarsenedTileHeight = 32;
 
 /// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so
 /// that both passes run in one launch.

@@ -471,14 +471,14 @@ cudaError_t upload(const void*, std::size_t, int, cudaStream_t) {
 }
 
 cudaError_t load(const LaunchArguments& arguments) {
-  if (arguments.form == BoxForm::kBands) return load_box_bands(arguments);
-  if (arguments.form == BoxForm::kStrips) return load_box_strip(arguments);
+  if (arguments.box_form == BoxForm::kBands) return load_box_bands(arguments);
+  if (arguments.box_form == BoxForm::kStrips) return load_box_strip(arguments);
   return load_kernel(select_kernel(arguments), shared_bytes(arguments));
 }
 
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
-  if (arguments.form == BoxForm::kBands) return launch_box_bands(arguments, stream);
-  if (arguments.form == BoxForm::kStrips) return launch_box_strip(arguments, stream);
+  if (arguments.box_form == BoxForm::kBands) return launch_box_bands(arguments, stream);
+  if (arguments.box_form == BoxForm::kStrips) return launch_box_strip(arguments, stream);
   dim3 grid = grid_of_tiles(arguments.group, arguments.tile_width, arguments.tile_height);
   grid.z = static_cast<unsigned>(arguments.group.channels);
   return launch_overlapping(select_kernel(arguments), grid,

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/core/shape/output_tiles.h"
 #include "kernels/cuda/device/tile_load.cuh"
 
 namespace convolve {

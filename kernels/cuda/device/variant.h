@@ -8,9 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/base/border.h"
+#include "kernels/core/base/epilogue.h"
 #include "kernels/core/base/sample.h"
-#include "kernels/core/plan/plan.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/plan/forms.h"
+#include "kernels/core/plan/storage.h"
 #include "kernels/core/shape/box_tile.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "kernels/core/weights/box.h"
 #include "kernels/core/weights/digits.h"
 
@@ -64,7 +69,6 @@ struct SeparableArguments {
   int column_digits = 2;
   std::uint32_t multiplier = 1;
   std::uint32_t row_start = 0;
-  bool fused = false;
   int processors = 1;    ///< Of the device,
   int shared_bytes = 0;  ///< and the most that a block may have.
   int steps = 1;         ///< fused: blocks of 32 rows that a thread block makes;
@@ -89,14 +93,15 @@ struct CoarseArguments {
 };
 
 struct LaunchArguments {
+  Form form = Form::kBasic;
   Accumulator accumulator = Accumulator::kFloat32;
   MaskStorage storage = MaskStorage::kConstantMemory;
   int tile_width = 0;
   int tile_height = 0;
-  int batch_rows = 0;             ///< box: rows that a block makes between two barriers;
-  bool packed = false;            ///< and whether column sums fit 16 bits,
-  BoxForm form = BoxForm::kRuns;  ///< and how it goes about it.
-  bool settled = false;           ///< No launch that may still run writes the source.
+  int batch_rows = 0;                 ///< box: rows that a block makes between two barriers;
+  bool packed = false;                ///< and whether column sums fit 16 bits,
+  BoxForm box_form = BoxForm::kRuns;  ///< and how it goes about this plane.
+  bool settled = false;               ///< No launch that may still run writes the source.
   GroupArguments group;
   MaskArguments mask;
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
@@ -127,8 +132,9 @@ std::size_t separable_tensor_bytes(int width, int height, int column_chunks);
 /// Bytes of device memory between the launches of separable on a coarse grid, for one component.
 std::size_t separable_coarse_bytes(const CoarseArguments& coarse, int width, int height);
 
-/// The variant of `plan`; kAuto has none, nor has kTensor, which filters whole frames.
-const Variant& cuda_variant(const Plan& plan);
+/// The variant of a form, which for some is another for each accumulator. Forms of tensor have
+/// none: they filter whole frames (tensor_pass.h).
+const Variant& cuda_variant(Form form, Accumulator accumulator);
 
 extern const Variant kBasicVariant;
 extern const Variant kConstantVariant;

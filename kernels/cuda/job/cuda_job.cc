@@ -38,7 +38,7 @@ class CudaJob final : public Job {
         format_(format),
         mask_(mask),
         plan_(plan),
-        variant_(cuda_variant(plan)) {}
+        variant_(cuda_variant(plan.form, plan.accumulator)) {}
   ~CudaJob() override;
 
   Status prepare();
@@ -47,10 +47,17 @@ class CudaJob final : public Job {
 
  private:
   bool weighting() const { return plan_.weighted.has_value(); }
-  /// Kernel separable on tensor cores.
-  bool in_digits() const { return plan_.kernel == KernelKind::kSeparable && plan_.digits > 0; }
-  /// Kernel separable on a coarse grid.
-  bool on_coarse() const { return plan_.coarse.column > 0; }
+  bool is(Form form) const { return plan_.form == form; }
+  bool is_box() const { return plan_.kernel() == KernelKind::kBox; }
+  /// separable on tensor cores.
+  bool in_digits() const {
+    return is(Form::kSeparableTensorFused) || is(Form::kSeparableTensorTwoPass);
+  }
+  /// True if a plane of sums lies between two passes.
+  bool has_intermediate() const {
+    return is(Form::kSeparableTwoPass) || is(Form::kSeparableTensorTwoPass) ||
+           is(Form::kSeparableSpline);
+  }
   bool needs_device(int plane) const;
   Status place_mask();
   Status prepare_weighting();
@@ -119,7 +126,7 @@ bool CudaJob::needs_device(int plane) const {
 }
 
 Status CudaJob::prepare() {
-  if (plan_.kernel == KernelKind::kTensor) {
+  if (plan_.kernel() == KernelKind::kTensor) {
     Status status = prepare_tensor();
     if (status.ok()) status = reserve_planes();
     return status.ok() ? prepare_pieces() : status;
@@ -131,9 +138,8 @@ Status CudaJob::prepare() {
   arguments_.mask.height = mask_.height;
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
-  Status status = plan_.kernel == KernelKind::kBox     ? choose_box_tiles()
-                  : plan_.kernel == KernelKind::kShift ? place_shift()
-                                                       : place_mask();
+  arguments_.form = plan_.form;
+  Status status = is_box() ? choose_box_tiles() : is(Form::kShift) ? place_shift() : place_mask();
   if (status.ok()) status = prepare_weighting();
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
@@ -144,7 +150,7 @@ Status CudaJob::prepare() {
 }
 
 Status CudaJob::place_mask() {
-  if (on_coarse()) {
+  if (is(Form::kSeparableSpline)) {
     if (Status status = prepare_coarse(); !status.ok()) return status;
   } else if (in_digits())
     prepare_digits();
@@ -155,7 +161,7 @@ Status CudaJob::place_mask() {
   const cudaStream_t stream = core_->stream();
   if (variant_.uses_constant_bank) {
     Result<MaskSlot> slot =
-        take_mask_slot(core_->context().id, plan_.kernel, weights_.size(), stream);
+        take_mask_slot(core_->context().id, plan_.kernel(), weights_.size(), stream);
     if (!slot.ok()) return slot.status();
     slot_ = std::move(slot.value());
   }
@@ -164,7 +170,7 @@ Status CudaJob::place_mask() {
     arguments_.mask.slot = slot_.offset();
     return {};
   }
-  if (plan_.kernel == KernelKind::kConstant)
+  if (is(Form::kConstant))
     return unsupported("kernel constant: memory: the masks of other filters leave no room for " +
                        std::to_string(weights_.size()) +
                        " bytes in constant memory; the other kernels can do without");
@@ -193,7 +199,6 @@ void CudaJob::prepare_digits() {
   to.column_digits = separable_.column_digits;
   to.multiplier = separable_.multiplier;
   to.row_start = separable_.row_start;
-  to.fused = plan_.fused;
   to.processors = std::max(1, core_->capabilities().processors);
   to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
 }
@@ -215,8 +220,10 @@ Status CudaJob::choose_box_tiles() {
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
   for (int g = 0; g < count; ++g) {
+    // A group that is only copied, beside filtered ones in its plane, goes with these in runs.
+    const Form form = groups[g].any_filtered ? plan_.form : Form::kBoxRuns;
     const std::optional<BoxTile> tile =
-        choose_box_form(format_, groups[g], mask_, plan_.tile_width > 0, core_->capabilities());
+        choose_box_form(format_, groups[g], mask_, form, core_->capabilities());
     if (!tile) return unsupported("kernel box: no tile's sums fit shared memory");
     box_tiles_[g] = *tile;
   }
@@ -285,7 +292,7 @@ Status CudaJob::reserve_planes() {
 
 /// What box adds up for all bands before any of them begins; planes take turns.
 Status CudaJob::reserve_steps() {
-  if (plan_.kernel != KernelKind::kBox) return {};
+  if (!is_box()) return {};
   const BandMemory steps = band_memory(format_, mask_, weighting(), box_tiles_);
   if (steps.rows == 0) return {};
   Result<DeviceMemory> memory = DeviceMemory::make(steps.pitch * steps.rows, core_->stream());
@@ -297,7 +304,7 @@ Status CudaJob::reserve_steps() {
 }
 
 Status CudaJob::reserve_intermediate() {
-  if (plan_.passes() != Passes::kRowColumn || plan_.fused) return {};
+  if (!has_intermediate()) return {};
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
   std::size_t pitch = 0, rows = 0, digits = 0, coarse = 0;
@@ -306,7 +313,7 @@ Status CudaJob::reserve_intermediate() {
     digits = std::max(digits,
                       groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
                                                                arguments_.separable.column_chunks));
-    if (on_coarse())
+    if (is(Form::kSeparableSpline))
       coarse = std::max(
           coarse, groups[g].count *
                       separable_coarse_bytes(arguments_.coarse, groups[g].width, groups[g].height));
@@ -314,9 +321,9 @@ Status CudaJob::reserve_intermediate() {
     pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
   }
-  Result<DeviceMemory> memory = DeviceMemory::make(on_coarse()   ? coarse
-                                                   : in_digits() ? digits
-                                                                 : pitch * rows,
+  Result<DeviceMemory> memory = DeviceMemory::make(is(Form::kSeparableSpline) ? coarse
+                                                   : in_digits()              ? digits
+                                                                              : pitch * rows,
                                                    core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
@@ -341,12 +348,12 @@ void CudaJob::update_epilogues(double scale, double bias) {
   for (int p = 0; p < format_.plane_count; ++p)
     for (int c = 0; c < format_.planes[p].component_count; ++c) {
       const Component& component = format_.planes[p].components[c];
-      if (plan_.kernel == KernelKind::kBox) {
+      if (is_box()) {
         epilogues_[p][c] = make_box_epilogue(component, mask_, scale, bias, plan_.rational);
         divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
       } else if (shift_) {
         epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
-      } else if (on_coarse()) {
+      } else if (is(Form::kSeparableSpline)) {
         epilogues_[p][c] = make_coarse_epilogue(component, mask_, scale, bias);
       } else if (in_digits()) {
         digits_[p][c] =
@@ -367,12 +374,12 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
                                           int index) const {
   const PlaneFormat& plane = format.planes[group.plane];
   LaunchArguments arguments = arguments_;
-  if (plan_.kernel == KernelKind::kBox) {
+  if (is_box()) {
     arguments.tile_width = box_tiles_[index].width;
     arguments.tile_height = box_tiles_[index].height;
     arguments.batch_rows = box_tiles_[index].rows;
     arguments.packed = box_packed(plane, mask_);
-    arguments.form = box_tiles_[index].form;
+    arguments.box_form = box_tiles_[index].form;
   }
   arguments.group.width = group.width;
   arguments.group.height = group.height;

@@ -17,13 +17,20 @@ const Variant& coarsened_variant(Accumulator accumulator) {
   return kCoarsenedWideVariant;
 }
 
+const Variant& separable_variant(Form form) {
+  if (form == Form::kSeparableSpline) return kSeparableCoarseVariant;
+  return form == Form::kSeparableTensorFused || form == Form::kSeparableTensorTwoPass
+             ? kSeparableTensorVariant
+             : kSeparableVariant;
+}
+
 }  // namespace
 
-const Variant& cuda_variant(const Plan& plan) {
-  switch (plan.kernel) {
+const Variant& cuda_variant(Form form, Accumulator accumulator) {
+  switch (form_info(form).kernel) {
     case KernelKind::kAuto:
     case KernelKind::kBasic:
-    case KernelKind::kTensor:  // Has a pass of its own, tensor_pass.h.
+    case KernelKind::kTensor:
       break;
     case KernelKind::kConstant:
       return kConstantVariant;
@@ -34,10 +41,9 @@ const Variant& cuda_variant(const Plan& plan) {
     case KernelKind::kCachedHalo:
       return kCachedHaloVariant;
     case KernelKind::kCoarsened:
-      return coarsened_variant(plan.accumulator);
+      return coarsened_variant(accumulator);
     case KernelKind::kSeparable:
-      if (plan.coarse.column > 0) return kSeparableCoarseVariant;
-      return plan.digits > 0 ? kSeparableTensorVariant : kSeparableVariant;
+      return separable_variant(form);
     case KernelKind::kBox:
       return kBoxVariant;
     case KernelKind::kShift:

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,5 +38,8 @@ PlaneMemory device_plane(void* base, int row_bytes);
 /// Copies `rows` rows of `row_bytes` within the device, in the order of `stream`.
 Status copy_on_device(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows,
                       cudaStream_t stream);
+
+/// Where the planes of a frame lie.
+using FramePlanes = std::array<PlaneMemory, kMaxPlanes>;
 
 }  // namespace convolve

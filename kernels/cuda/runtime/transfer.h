@@ -11,8 +11,6 @@
 
 namespace convolve {
 
-using FramePlanes = std::array<PlaneMemory, kMaxPlanes>;
-
 /// Plane p is touched by a kernel.
 using DevicePlanes = std::array<bool, kMaxPlanes>;
 

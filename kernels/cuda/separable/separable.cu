@@ -230,7 +230,7 @@ Kernels select_kernels(const LaunchArguments& arguments) {
 }
 
 bool is_fused(const LaunchArguments& arguments) {
-  return arguments.intermediate == nullptr;
+  return arguments.form == Form::kSeparableFused;
 }
 
 std::size_t fused_bytes(const LaunchArguments& arguments) {

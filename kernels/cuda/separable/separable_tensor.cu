@@ -315,13 +315,14 @@ Kernel column_kernel(const LaunchArguments& arguments) {
 }
 
 cudaError_t load(const LaunchArguments& arguments) {
-  if (arguments.separable.fused) return load_separable_fused(arguments);
+  if (arguments.form == Form::kSeparableTensorFused) return load_separable_fused(arguments);
   const cudaError_t error = load_kernel(sum_rows_kernel, row_bytes(arguments));
   return error == cudaSuccess ? load_kernel(column_kernel(arguments), 0) : error;
 }
 
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
-  if (arguments.separable.fused) return launch_separable_fused(arguments, stream);
+  if (arguments.form == Form::kSeparableTensorFused)
+    return launch_separable_fused(arguments, stream);
   const GroupArguments& group = arguments.group;
   const auto blocks = [](int n, int each) { return static_cast<unsigned>(divide_up(n, each)); };
   const unsigned channels = static_cast<unsigned>(group.channels);

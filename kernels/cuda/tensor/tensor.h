@@ -10,10 +10,11 @@
 #include "kernels/core/base/border.h"
 #include "kernels/core/base/sample.h"
 #include "kernels/core/base/view.h"
+#include "kernels/core/plan/forms.h"
 #include "kernels/core/shape/byte_phases.h"
 #include "kernels/core/shape/tensor_groups.h"
-#include "kernels/core/shape/tensor_mapping.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/digits.h"
 
 namespace convolve {
@@ -51,9 +52,9 @@ struct TensorPlane {
   int whole_bytes = 0;  ///< Up to here every byte of a row is a sample.
   int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
-  const uint4* fragments = nullptr;  ///< tensor_fragments.h, as TensorArguments::pairs asks.
+  const uint4* fragments = nullptr;  ///< tensor_fragments.h, as the form asks.
   int parts = 1;                     ///< PairWindow::parts
-  std::uint32_t pair_black = 0;      ///< Four ghosts without signal, where TensorArguments::pairs.
+  std::uint32_t pair_black = 0;      ///< Pairs, quads and octets: four ghosts without signal.
   /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
   /// first eight bytes, and those right of it of the last eight; or samples of each component, if
   /// they are parted.
@@ -85,65 +86,49 @@ struct TensorPlane {
 };
 
 struct TensorArguments {
+  Form form = Form::kTensorColumns;
   int plane_count = 0;
-  int blocks = 0;
+  int blocks = 0;        ///< Of threads; of warpgroups tiles, which fewer blocks take in turns.
+  int processors = 1;    ///< Of the device.
   int march_blocks = 0;  ///< tensor_march_blocks()
   int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
   int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
-  bool split = false;    ///< Of groups: sums are (split_digits.h).
-  bool pairs = false;    ///< For launch_tensor_pairs(): of fragments, and of how blocks are placed.
-  bool quads = false;    ///< Of pairs: they are quads,
-  bool large_quads = false;  ///< of kLargeQuadWindow.
-  int pair_steps = 0;        ///< Of PairWindow.
+  int pair_steps = 0;    ///< Of PairWindow.
   int pair_shift = 0;
-  OctetWindow octets;   ///< For launch_tensor_octets() alone.
-  bool packed = false;  ///< Pairs: of packed 4:2:2, for launch_tensor_packed_pairs().
-  TensorTiles tiles;    ///< For launch_tensor_tile() alone.
-  TensorGroups groups;  ///< For launch_tensor_groups() alone.
+  OctetWindow octets;   ///< Of octets.
+  TensorTiles tiles;    ///< Of tiles.
+  TensorGroups groups;  ///< Of warpgroups.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;
   Border border = Border::kReplicate;
   Codes codes = Codes::kGeneral;
-  WideCodes wide_codes = WideCodes::kGeneral;  ///< For launch_tensor_octets() alone.
+  WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets.
   TensorPlane plane[kMaxPlanes];
 };
 
-/// Blocks of 8 picture rows that the kernel for such masks keeps in registers while its warps march
-/// down, or 0 for the kernel that serves all masks. `segments`: the most of any plane.
-int tensor_march_blocks(int mask_height, int segments);
+/// Blocks of 8 picture rows that the kernel of the sliding form keeps in registers.
+int tensor_march_blocks(int mask_height);
 
-/// Forces the kernels for this many blocks to load now.
-cudaError_t load_tensor(int march_blocks);
+/// What a form of kernel tensor is to the host side. All functions work in the current context.
+struct TensorLauncher {
+  /// Forces the kernels that `arguments` may select to load now.
+  cudaError_t (*load)(const TensorArguments& arguments);
+  /// Thread blocks of them that the device holds at once; null where nobody asks.
+  cudaError_t (*resident)(const TensorArguments& arguments, int* blocks);
+  /// Enqueues the filter on `stream`.
+  cudaError_t (*launch)(const TensorArguments& arguments, cudaStream_t stream);
+};
 
-/// Thread blocks of them that the device holds at once.
-cudaError_t resident_tensor_blocks(int march_blocks, int* blocks);
+/// The launcher of one of tensor's forms.
+const TensorLauncher& tensor_launcher(Form form);
 
-/// Enqueues the filter on `stream`.
-cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream);
-
-/// The same for the kernels of small masks, of which `arguments` has quads, or pair_steps and
-/// pair_shift.
-/// What the inner columns read and write lies on 16 bytes.
-cudaError_t load_tensor_pairs(const TensorArguments& arguments);
-cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks);
-cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream);
-
-/// The same for small masks on samples of two bytes; `split`: of real weights whose sums are.
-cudaError_t load_tensor_octets(const TensorArguments& arguments, bool split);
-cudaError_t resident_tensor_octets_blocks(const TensorArguments& arguments, bool split,
-                                          int* blocks);
-cudaError_t launch_tensor_octets(const TensorArguments& arguments, cudaStream_t stream);
-
-/// The same for the kernels of wide masks and samples, which take the planes as `tiles` say.
-cudaError_t load_tensor_tile(const TensorArguments& arguments);
-cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream);
-
-/// The same for products of warpgroups, by blocks that last, one on each of so many processors.
-/// What is read and written lies on 16 bytes, or with split sums anywhere; all planes have the same
-/// fragments.
-cudaError_t load_tensor_groups(const TensorArguments& arguments);
-cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
-                                 cudaStream_t stream);
+extern const TensorLauncher kTensorColumnsLauncher;
+extern const TensorLauncher kTensorPairsLauncher;
+extern const TensorLauncher kTensorPixelsLauncher;
+extern const TensorLauncher kTensorPackedLauncher;
+extern const TensorLauncher kTensorOctetsLauncher;
+extern const TensorLauncher kTensorTilesLauncher;
+extern const TensorLauncher kTensorWarpgroupsLauncher;
 
 }  // namespace convolve

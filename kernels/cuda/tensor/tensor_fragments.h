@@ -8,7 +8,7 @@
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_mapping.h"
+#include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/digits.h"
 
 namespace convolve {

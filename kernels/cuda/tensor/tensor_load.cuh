@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/core/base/border.h"
-#include "kernels/core/plan/plan.h"
+#include "kernels/core/shape/tensor_windows.h"
 #include "kernels/cuda/device/kernel.cuh"
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/tensor.h"

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/runtime/check.h"
-#include "kernels/cuda/tensor/packed/tensor_packed_pairs.h"
 #include "kernels/cuda/tensor/tensor_fragments.h"
 #include "kernels/cuda/tensor/tensor_places.h"
 
@@ -69,18 +70,20 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   pass.format_ = format;
   pass.mask_ = mask;
   pass.rational_ = plan.rational;
-  pass.split_ = plan.split();
-  pass.weights_ = (plan.split() ? make_split_digits(mask, plan.digits)
+  pass.form_ = plan.form;
+  pass.weights_ = (pass.split() ? make_split_digits(mask, plan.digits)
                                 : make_digits(format, mask, plan.rational, plan.digits))
                       .value_or(DigitWeights{});
   TensorArguments& arguments = pass.arguments_;
+  arguments.form = plan.form;
+  arguments.processors = std::max(1, core.capabilities().processors);
   arguments.plane_count = format.plane_count;
   arguments.mask_height = mask.height;
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
-  arguments.split = plan.split();
-  pass.mapping_ = plan.mapping;
-  Status status = pass.prepare_mapping(core.capabilities());
+  pass.prepare_planes(core.capabilities());
+  pass.make_fragments();
+  Status status = pass.load();
   if (!status.ok()) return status;
 
   const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
@@ -93,14 +96,25 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   return pass;
 }
 
-/// Makes the operands of the plan's mapping, which wants memory on 16 bytes, and of columns for the
-/// rest, where they serve.
-Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
-  processors_ = std::max(1, device.processors);
+bool TensorPass::split() const {
+  return sums_are_split(form_);
+}
+
+bool TensorPass::in_octets() const {
+  return form_ == Form::kTensorOctets || form_ == Form::kTensorSplitOctets;
+}
+
+bool TensorPass::in_columns() const {
+  return form_ == Form::kTensorColumns || form_ == Form::kTensorSliding;
+}
+
+bool TensorPass::in_packed() const {
+  return form_ == Form::kTensorPackedPairs || form_ == Form::kTensorPackedQuads;
+}
+
+/// What the form knows of planes before it sees their memory.
+void TensorPass::prepare_planes(const DeviceCapabilities& device) {
   TensorArguments& arguments = arguments_;
-  arguments.large_quads = mapping_ == TensorMapping::kLargeQuads;
-  arguments.quads = mapping_ == TensorMapping::kQuads || arguments.large_quads;
-  int segments = 1;
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
     if (!has_filtered(plane)) continue;
@@ -108,112 +122,88 @@ Status TensorPass::prepare_mapping(const DeviceCapabilities& device) {
     to.sample_bytes = plane.sample_bytes;
     to.layout = sample_layout(plane, plane.components[0]);
     const std::optional<BytePhases> phases = byte_phases(plane);
-    with_columns_ = with_columns_ && phases;
     phases_[p] = phases ? *phases : side_by_side(plane);
     to.period = phases_[p].period;
     to.tail = phases_[p].tail;
-    if (mapping_ == TensorMapping::kOctets) {
+    if (in_octets()) {
       arguments.octets = octet_window(plane, mask_, device.compute_capability >= 80);
       to.parts = plane.sample_bytes * plane.component_count;
+    } else if (in_columns()) {
+      const TensorWindow window = tensor_window(plane, *phases, mask_);
+      to.left = window.left;
+      to.segments = window.segments;
+    } else if (makes_pairs(form_)) {
+      const PairWindow window = pair_window(plane, *phases, mask_);
+      arguments.pair_steps = window.steps;
+      arguments.pair_shift = window.shift;
+      to.parts = window.parts;
+    } else if (makes_quads(form_) && form_ != Form::kTensorLargeQuads) {
+      to.parts = quad_parts(plane, *phases, mask_);
     }
-    if (!phases) continue;
-    const TensorWindow window = tensor_window(plane, *phases, mask_);
-    to.left = window.left;
-    to.segments = window.segments;
-    segments = std::max(segments, window.segments);
-    const PairWindow pairs = pair_window(plane, *phases, mask_);
-    arguments.pair_steps = pairs.steps;
-    arguments.pair_shift = pairs.shift;
-    to.parts = arguments.large_quads ? 1
-               : arguments.quads     ? quad_parts(plane, *phases, mask_)
-                                     : pairs.parts;
   }
-  Status status;
-  if (with_columns_) {
-    append_fragments(kColumns);
-    arguments.march_blocks = tensor_march_blocks(mask_.height, segments);
-    status = CONVOLVE_CUDA(load_tensor(arguments.march_blocks));
-    if (status.ok())
-      status = CONVOLVE_CUDA(resident_tensor_blocks(arguments.march_blocks, &resident_blocks_));
-  }
-  if (status.ok() && (mapping_ == TensorMapping::kPairs || mapping_ == TensorMapping::kQuads ||
-                      mapping_ == TensorMapping::kLargeQuads)) {
-    append_fragments(kPairs);
-    arguments.packed = tile_kind(format_.planes[0]) == kPackedKind;
-    status = CONVOLVE_CUDA(arguments.packed ? load_tensor_packed_pairs(arguments)
-                                            : load_tensor_pairs(arguments));
-    if (status.ok())
-      status = CONVOLVE_CUDA(arguments.packed
-                                 ? resident_tensor_packed_pairs_blocks(arguments, &resident_pairs_)
-                                 : resident_tensor_pairs_blocks(arguments, &resident_pairs_));
-  }
-  if (status.ok() && mapping_ == TensorMapping::kOctets) {
-    append_fragments(kOctets);
-    status = CONVOLVE_CUDA(load_tensor_octets(arguments, split_));
-    if (status.ok())
-      status = CONVOLVE_CUDA(resident_tensor_octets_blocks(arguments, split_, &resident_pairs_));
-  }
-  // Tiles serve where groups find memory that is not on 16 bytes, and columns do not serve.
-  with_tiles_ = mapping_ == TensorMapping::kTiles ||
-                (mapping_ == TensorMapping::kGroups && !with_columns_ && !split_);
-  if (status.ok() && with_tiles_) {
+  if (form_ == Form::kTensorSliding) arguments.march_blocks = tensor_march_blocks(mask_.height);
+  if (form_ == Form::kTensorTiles)
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
-    append_fragments(kTiles);
-    status = CONVOLVE_CUDA(load_tensor_tile(arguments));
-  }
-  if (status.ok() && mapping_ == TensorMapping::kGroups) {
+  else if (takes_tiles(form_))
     arguments.groups = tensor_groups(format_, mask_, weights_.digits, device.shared_bytes)
                            .value_or(TensorGroups{});
-    append_fragments(kGroups);
-    status = CONVOLVE_CUDA(load_tensor_groups(arguments));
-  }
-  return status;
 }
 
-void TensorPass::append_fragments(Operands operands) {
+/// The words that products take of the weights for `plane`.
+std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
+  if (form_ == Form::kTensorTiles) return tile_fragments(mask_, weights_);
+  if (takes_tiles(form_)) return group_fragments(mask_, weights_);
+  if (in_octets()) return octet_fragments(arguments_.octets, mask_, weights_);
+  if (makes_quads(form_)) return quad_fragments(mask_, weights_);
+  return makes_pairs(form_)
+             ? pair_fragments(format_.planes[plane], phases_[plane], mask_, weights_)
+             : tensor_fragments(format_.planes[plane], phases_[plane], mask_, weights_);
+}
+
+/// Planes share theirs where the mask alone decides, or samples lie alike.
+void TensorPass::make_fragments() {
+  const bool one_for_all = !makes_pairs(form_) && !in_columns();
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
     if (!has_filtered(plane)) continue;
     int twin = 0;
-    // By the mask alone, or by how samples lie, too.
-    const bool one_for_all = operands == kTiles || operands == kGroups || operands == kOctets ||
-                             (operands == kPairs && arguments_.quads);
     while (twin < p && !(has_filtered(format_.planes[twin]) &&
                          (one_for_all || same_steps(format_.planes[twin], plane))))
       ++twin;
-    first_fragment_[operands][p] = twin < p ? first_fragment_[operands][twin] : fragments_.size();
+    first_fragment_[p] = twin < p ? first_fragment_[twin] : fragments_.size();
     if (twin < p) continue;
-    const std::vector<std::uint32_t> words =
-        operands == kGroups    ? group_fragments(mask_, weights_)
-        : operands == kTiles   ? tile_fragments(mask_, weights_)
-        : operands == kColumns ? tensor_fragments(plane, phases_[p], mask_, weights_)
-        : arguments_.quads     ? quad_fragments(mask_, weights_)
-        : operands == kOctets  ? octet_fragments(arguments_.octets, mask_, weights_)
-                               : pair_fragments(plane, phases_[p], mask_, weights_);
+    const std::vector<std::uint32_t> words = fragments_of(p);
     fragments_.insert(fragments_.end(), words.begin(), words.end());
   }
+}
+
+Status TensorPass::load() {
+  const TensorLauncher& launcher = tensor_launcher(form_);
+  Status status = CONVOLVE_CUDA(launcher.load(arguments_));
+  if (status.ok() && launcher.resident != nullptr)
+    status = CONVOLVE_CUDA(launcher.resident(arguments_, &resident_blocks_));
+  return status;
 }
 
 void TensorPass::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
   // All components must come to codes in one way: the least of what each could. The kernels of
   // small masks take kBits to mean one digit, which sums of that size have anyway.
-  Codes most =
-      weights_.digits == 1 && mapping_ != TensorMapping::kOctets ? Codes::kBits : Codes::kFloat;
+  Codes most = weights_.digits == 1 && !in_octets() ? Codes::kBits : Codes::kFloat;
   do {
     arguments_.codes = most;
     for (int p = 0; p < format_.plane_count; ++p)
       if (has_filtered(format_.planes[p]))
         most = std::min(most, update_plane(p, scale, bias, arguments_.codes));
   } while (most != arguments_.codes);
-  if (mapping_ == TensorMapping::kOctets) arguments_.wide_codes = choose_wide_codes();
+  if (in_octets()) arguments_.wide_codes = choose_wide_codes();
   have_epilogues_ = true;
   scale_ = scale;
   bias_ = bias;
 }
 
 WideCodes TensorPass::choose_wide_codes() const {
-  if (split_) return WideCodes::kSplit;
+  if (split()) return WideCodes::kSplit;
   if (arguments_.codes == Codes::kFloat) return WideCodes::kFloat;
   for (int p = 0; p < format_.plane_count; ++p) {
     if (!has_filtered(format_.planes[p])) continue;
@@ -239,9 +229,9 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
     phase.filtered = component.filtered;
     to.copies = to.copies || !component.filtered;
     if (!component.filtered) continue;
-    if (split_) {
+    if (split()) {
       const SplitEpilogue epilogue = make_split_epilogue(component, mask_, weights_, scale, bias);
-      const bool floats = mapping_ == TensorMapping::kOctets;
+      const bool floats = in_octets();
       phase.base = floats ? epilogue.folded_base : epilogue.base;
       phase.start = floats ? epilogue.second_start : 0;
       to.scale = epilogue.scale;
@@ -266,20 +256,17 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
   return most;
 }
 
-Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemory, kMaxPlanes>& in,
-                          const std::array<PlaneMemory, kMaxPlanes>& out, double scale, double bias,
-                          Border border, cudaStream_t stream) {
-  update_epilogues(scale, bias);
+/// The planes of `format` that have something to filter, where they lie.
+TensorArguments TensorPass::placed(const FrameFormat& format, const FramePlanes& in,
+                                   const FramePlanes& out) const {
   TensorArguments arguments = arguments_;
-  arguments.border = border;
   arguments.plane_count = 0;
-  int planes[kMaxPlanes] = {};
+  const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     // A field may have no rows of a subsampled plane.
     if (!has_filtered(plane) || plane.rows == 0 || plane.row_bytes == 0) continue;
     const std::size_t i = static_cast<std::size_t>(p);
-    planes[arguments.plane_count] = p;
     TensorPlane& to = arguments.plane[arguments.plane_count++];
     to = arguments_.plane[p];
     to.src = in[i].data;
@@ -289,6 +276,7 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     to.rows = plane.rows;
     to.row_bytes = plane.row_bytes;
     to.whole_bytes = plane.row_bytes;
+    to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[p]);
     for (int k = 0; k < to.period; ++k) {
       const Component& component = plane.components[phases_[p].component[k]];
       to.phase[k].width = component.width;
@@ -298,57 +286,53 @@ Status TensorPass::launch(const FrameFormat& format, const std::array<PlaneMemor
     }
     place_words(to);
   }
-  const bool wide = mapping_ == TensorMapping::kOctets, sixteen = on_sixteen(arguments);
-  arguments.pairs = wide || ((mapping_ == TensorMapping::kPairs || arguments.quads) && sixteen &&
-                             (!arguments.packed || packed_columns_serve(format.planes[0])));
-  const bool in_groups = mapping_ == TensorMapping::kGroups && (sixteen || split_);
-  const bool in_tiles = with_tiles_ && !in_groups && (!with_columns_ || sixteen);
-  const Operands operands = wide              ? kOctets
-                            : arguments.pairs ? kPairs
-                            : in_groups       ? kGroups
-                            : in_tiles        ? kTiles
-                                              : kColumns;
-  const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
+  return arguments;
+}
+
+/// Gives all planes their blocks; returns how many there are.
+int TensorPass::place(TensorArguments& arguments, bool sixteen) const {
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
     to.sixteen = sixteen;
-    to.fragments = reinterpret_cast<const uint4*>(words + first_fragment_[operands][planes[i]]);
-    if (arguments.pairs && arguments.packed)
-      take_packed_pairs(to, border);
-    else if (arguments.pairs)
-      take_pairs(to, border, sixteen, arguments.large_quads);
-    else if (in_groups)
+    if (in_packed())
+      take_packed_pairs(to, arguments.border);
+    else if (in_columns())
+      place_columns(to);
+    else if (!takes_tiles(form_))
+      take_pairs(to, arguments.border, sixteen, form_ == Form::kTensorLargeQuads);
+    else if (form_ != Form::kTensorTiles)
       to.ghosts_in_tile =
           sixteen && ghosts_in_tile(to, arguments.groups.tile,
-                                    arguments.groups.kinds == 1u << kPackedKind, border);
-    else if (!in_tiles)
-      place_columns(to);
+                                    arguments.groups.kinds == 1u << kPackedKind, arguments.border);
   }
-  if (in_groups) {
-    arguments.blocks = place_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
-    return arguments.blocks == 0
-               ? Status{}
-               : CONVOLVE_CUDA(launch_tensor_groups(arguments, processors_, stream));
-  }
-  if (in_tiles) {
-    arguments.blocks =
-        place_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
-    return arguments.blocks == 0 ? Status{} : CONVOLVE_CUDA(launch_tensor_tile(arguments, stream));
-  }
+  if (form_ == Form::kTensorTiles)
+    return place_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
+  if (takes_tiles(form_))
+    return place_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
+  if (form_ == Form::kTensorColumns) return place_steps(arguments, resident_blocks_, 1);
+  if (form_ != Form::kTensorSliding) return place_pairs(arguments, resident_blocks_);
   // Where products take most of the time it is better to let blocks follow each other: at 15x15
   // 28.8 us instead of 39.1 for I420 at 4K on an H100.
   constexpr int kFewProducts = 9, kMostSteps = 16;
   const bool few = arguments.digits * arguments.mask_height <= kFewProducts;
-  const int blocks = arguments.pairs ? place_pairs(arguments, resident_pairs_)
-                     : arguments.march_blocks > 0
-                         ? place_steps(arguments, resident_blocks_, few ? kMostSteps : 4)
-                         : place_steps(arguments, resident_blocks_, 1);
-  if (blocks == 0) return {};
-  arguments.blocks = blocks;
-  return CONVOLVE_CUDA(!arguments.pairs   ? launch_tensor(arguments, stream)
-                       : wide             ? launch_tensor_octets(arguments, stream)
-                       : arguments.packed ? launch_tensor_packed_pairs(arguments, stream)
-                                          : launch_tensor_pairs(arguments, stream));
+  return place_steps(arguments, resident_blocks_, few ? kMostSteps : 4);
+}
+
+Status TensorPass::launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
+                          double scale, double bias, Border border, cudaStream_t stream) {
+  update_epilogues(scale, bias);
+  TensorArguments arguments = placed(format, in, out);
+  arguments.border = border;
+  const bool sixteen = on_sixteen(arguments);
+  if (!sixteen && form_info(form_).alignment == kPlaneAlignment)
+    return invalid_argument(std::string("form ") + form_info(form_).name +
+                            " was planned for planes that lie on 16 bytes, and these do not");
+  if (in_packed() && !packed_columns_serve(format.planes[0]))
+    return invalid_argument(std::string("form ") + form_info(form_).name +
+                            " was planned for rows of whole columns, and these end within one");
+  arguments.blocks = place(arguments, sixteen);
+  if (arguments.blocks == 0) return {};
+  return CONVOLVE_CUDA(tensor_launcher(form_).launch(arguments, stream));
 }
 
 }  // namespace convolve

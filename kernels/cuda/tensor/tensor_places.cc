@@ -77,11 +77,13 @@ void near_selects(Border border, int width, std::uint32_t (&selects)[2]) {
 /// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
 /// or where pairs are made beside each other, all blocks of a row of tiles one after the other.
 int place_blocks(TensorArguments& arguments) {
+  const bool beside =
+      arguments.form != Form::kTensorColumns && arguments.form != Form::kTensorSliding;
   int blocks = 0;
   const auto blocks_of = [&](int columns, int rows, int steps) {
     const int row_tiles = divide_up(rows, kTensorTileRows / kTensorWarps * steps);
-    return arguments.pairs ? divide_up(columns * row_tiles, kTensorWarps)
-                           : columns * divide_up(row_tiles, kTensorWarps);
+    return beside ? divide_up(columns * row_tiles, kTensorWarps)
+                  : columns * divide_up(row_tiles, kTensorWarps);
   };
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
@@ -205,7 +207,9 @@ int place_pairs(TensorArguments& arguments, int resident_blocks) {
   // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9). Octets
   // 15.3 us for 18.4 with three and 18.0 with five (GRAY16, 4K, 7x7, H100), but those that are not
   // sparse take as long in one wave as with several digits: 16.5 for 17.9 (9x9).
-  const int short_march = pixels || arguments.packed || octets ? 4 : 3;
+  const bool packed =
+      arguments.form == Form::kTensorPackedPairs || arguments.form == Form::kTensorPackedQuads;
+  const int short_march = pixels || packed || octets ? 4 : 3;
   const bool one_wave = arguments.digits > 1 || (octets && !arguments.octets.sparse);
   constexpr int kMostSteps = 16, kLongMarch = 4;
   const int blocks = place_steps(arguments, resident_blocks, kMostSteps);

@@ -12,6 +12,7 @@
 // the latter where they can (tensor_ghosts.cuh): loads of bytes would hold up all tiles behind.
 //
 // Compiled for sm_90a alone.
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/core/weights/split_digits.h"
@@ -433,7 +434,7 @@ GroupsKernel select_split(const TensorArguments& a) {
 }
 
 GroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
-  if (a.split) return select_split(a);
+  if (a.form == Form::kTensorSplitWarpgroups) return select_split(a);
   switch (codes) {
     case Codes::kBits:
       return select_kinds<Codes::kBits>(a);
@@ -445,9 +446,7 @@ GroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
   return select_kinds<Codes::kGeneral>(a);
 }
 
-}  // namespace
-
-cudaError_t load_tensor_groups(const TensorArguments& arguments) {
+cudaError_t load(const TensorArguments& arguments) {
   for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
     if (const cudaError_t error =
             load_kernel(select_kernel(arguments, codes), arguments.groups.bytes);
@@ -456,13 +455,18 @@ cudaError_t load_tensor_groups(const TensorArguments& arguments) {
   return cudaSuccess;
 }
 
-cudaError_t launch_tensor_groups(const TensorArguments& arguments, int processors,
-                                 cudaStream_t stream) {
-  const int blocks = arguments.blocks < processors ? arguments.blocks : processors;
+/// One block that lasts on each processor.
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
+  const bool split = arguments.form == Form::kTensorSplitWarpgroups;
+  const int blocks = std::min(arguments.blocks, arguments.processors);
   return launch_overlapping(
       select_kernel(arguments, arguments.codes), dim3(static_cast<unsigned>(blocks)),
-      dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds, arguments.split).warps())),
+      dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds, split).warps())),
       arguments.groups.bytes, stream, arguments);
 }
+
+}  // namespace
+
+const TensorLauncher kTensorWarpgroupsLauncher = {load, nullptr, launch};
 
 }  // namespace convolve

@@ -128,9 +128,8 @@ OctetsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
                             : select_codes<2, 4, true>(a, codes);
 }
 
-}  // namespace
-
-cudaError_t load_tensor_octets(const TensorArguments& arguments, bool split) {
+cudaError_t load(const TensorArguments& arguments) {
+  const bool split = arguments.form == Form::kTensorSplitOctets;
   for (const WideCodes codes :
        {WideCodes::kFloat, WideCodes::kDouble, WideCodes::kGeneral, WideCodes::kSplit}) {
     if (split != (codes == WideCodes::kSplit)) continue;
@@ -141,16 +140,20 @@ cudaError_t load_tensor_octets(const TensorArguments& arguments, bool split) {
   return cudaSuccess;
 }
 
-cudaError_t resident_tensor_octets_blocks(const TensorArguments& arguments, bool split,
-                                          int* blocks) {
+cudaError_t resident(const TensorArguments& arguments, int* blocks) {
+  const bool split = arguments.form == Form::kTensorSplitOctets;
   return resident_blocks(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
                          32 * kWarps, blocks);
 }
 
-cudaError_t launch_tensor_octets(const TensorArguments& arguments, cudaStream_t stream) {
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   return launch_overlapping(select_kernel(arguments, arguments.wide_codes),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }
+
+}  // namespace
+
+const TensorLauncher kTensorOctetsLauncher = {load, resident, launch};
 
 }  // namespace convolve

@@ -7,7 +7,6 @@
 // columns beside it four samples of each component. All rows are whole pieces of sixteen bytes, and
 // masks reach four samples to a side, so that ghosts are some of the eight samples next to them, or
 // lie at the row's other end: no column needs another way.
-#include "kernels/cuda/tensor/packed/tensor_packed_pairs.h"
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_march.cuh"
@@ -153,7 +152,7 @@ using PackedKernel = void (*)(TensorArguments);
 template <Codes kCodes>
 PackedKernel select_way(const TensorArguments& a) {
   constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
-  if (a.quads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
+  if (a.form == Form::kTensorPackedQuads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
   if (a.pair_steps == kFew)
     return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 0>>
                              : tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 1>>;
@@ -173,9 +172,7 @@ PackedKernel select_kernel(const TensorArguments& a, Codes codes) {
   return select_way<Codes::kGeneral>(a);
 }
 
-}  // namespace
-
-cudaError_t load_tensor_packed_pairs(const TensorArguments& arguments) {
+cudaError_t load(const TensorArguments& arguments) {
   for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
     if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
         error != cudaSuccess)
@@ -183,14 +180,18 @@ cudaError_t load_tensor_packed_pairs(const TensorArguments& arguments) {
   return cudaSuccess;
 }
 
-cudaError_t resident_tensor_packed_pairs_blocks(const TensorArguments& arguments, int* blocks) {
+cudaError_t resident(const TensorArguments& arguments, int* blocks) {
   return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
 }
 
-cudaError_t launch_tensor_packed_pairs(const TensorArguments& arguments, cudaStream_t stream) {
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   return launch_overlapping(select_kernel(arguments, arguments.codes),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }
+
+}  // namespace
+
+const TensorLauncher kTensorPackedLauncher = {load, resident, launch};
 
 }  // namespace convolve

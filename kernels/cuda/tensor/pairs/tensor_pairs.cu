@@ -30,7 +30,6 @@
 
 #include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
 #include "kernels/cuda/tensor/tensor_march.cuh"
 
@@ -233,6 +232,8 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     filter(std::integral_constant<int, kMostParts>{});
 }
 
+using PairsKernel = void (*)(TensorArguments);
+
 template <int kSteps, int kShift, int kMostParts>
 PairsKernel select_codes(Codes codes) {
   switch (codes) {
@@ -261,8 +262,8 @@ PairsKernel select_quads(Codes codes) {
 
 template <int kMostParts>
 PairsKernel select_window(const TensorArguments& a, Codes codes) {
-  if (a.large_quads) return select_quads<true, 1>(codes);
-  if (a.quads) return select_quads<false, kMostParts>(codes);
+  if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(codes);
+  if (a.form == Form::kTensorQuads) return select_quads<false, kMostParts>(codes);
   constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
   if (a.pair_steps == kFew)
     return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)
@@ -277,7 +278,6 @@ PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
   int parts = 1;
   for (int p = 0; p < a.plane_count; ++p)
     parts = std::max(parts, a.plane[p].parts);
-  if (parts > 2) return select_tensor_pixels(a, codes);
   return parts == 1 ? select_window<1>(a, codes) : select_window<2>(a, codes);
 }
 
@@ -289,7 +289,8 @@ PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
 int spare_bytes(const TensorArguments& a) {
   constexpr int kPatches = kWarps * kPatchRows<Quads<Codes::kFloat, true>> * kSpanBytes;
   int device = 0, processors = 0, shared_bytes = 0;
-  if (!a.large_quads || a.plane_count == 1 || cudaGetDevice(&device) != cudaSuccess ||
+  if (a.form != Form::kTensorLargeQuads || a.plane_count == 1 ||
+      cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
           cudaSuccess)
@@ -297,9 +298,7 @@ int spare_bytes(const TensorArguments& a) {
   return a.blocks > 3 * processors ? 0 : std::max(0, shared_bytes / 4 - kPatches);
 }
 
-}  // namespace
-
-cudaError_t load_tensor_pairs(const TensorArguments& arguments) {
+cudaError_t load(const TensorArguments& arguments) {
   const auto spare = static_cast<std::size_t>(spare_bytes(arguments));
   for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
     if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), spare);
@@ -308,14 +307,18 @@ cudaError_t load_tensor_pairs(const TensorArguments& arguments) {
   return cudaSuccess;
 }
 
-cudaError_t resident_tensor_pairs_blocks(const TensorArguments& arguments, int* blocks) {
+cudaError_t resident(const TensorArguments& arguments, int* blocks) {
   return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
 }
 
-cudaError_t launch_tensor_pairs(const TensorArguments& arguments, cudaStream_t stream) {
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   return launch_overlapping(select_kernel(arguments, arguments.codes),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
                             static_cast<std::size_t>(spare_bytes(arguments)), stream, arguments);
 }
+
+}  // namespace
+
+const TensorLauncher kTensorPairsLauncher = {load, resident, launch};
 
 }  // namespace convolve

@@ -364,15 +364,17 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
                             rings[threadIdx.y]);
 }
 
+using PixelsKernel = void (*)(TensorArguments);
+
 template <Codes kCodes, int kParts>
-PairsKernel select_way(const TensorArguments& a) {
-  if (a.quads) return tensor_pixels_kernel<PixelQuads<kCodes>, kParts>;
+PixelsKernel select_way(const TensorArguments& a) {
+  if (a.form == Form::kTensorPixelQuads) return tensor_pixels_kernel<PixelQuads<kCodes>, kParts>;
   return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kCodes, 0>, kParts>
                            : tensor_pixels_kernel<PixelPairs<kCodes, 1>, kParts>;
 }
 
 template <int kParts>
-PairsKernel select_codes(const TensorArguments& a, Codes codes) {
+PixelsKernel select_codes(const TensorArguments& a, Codes codes) {
   switch (codes) {
     case Codes::kBits:
       return select_way<Codes::kBits, kParts>(a);
@@ -384,10 +386,30 @@ PairsKernel select_codes(const TensorArguments& a, Codes codes) {
   return select_way<Codes::kGeneral, kParts>(a);
 }
 
-}  // namespace
-
-PairsKernel select_tensor_pixels(const TensorArguments& a, Codes codes) {
+PixelsKernel select_kernel(const TensorArguments& a, Codes codes) {
   return a.plane[0].parts == 3 ? select_codes<3>(a, codes) : select_codes<4>(a, codes);
 }
+
+cudaError_t load(const TensorArguments& arguments) {
+  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
+        error != cudaSuccess)
+      return error;
+  return cudaSuccess;
+}
+
+cudaError_t resident(const TensorArguments& arguments, int* blocks) {
+  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
+}
+
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
+  return launch_overlapping(select_kernel(arguments, arguments.codes),
+                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
+                            stream, arguments);
+}
+
+}  // namespace
+
+const TensorLauncher kTensorPixelsLauncher = {load, resident, launch};
 
 }  // namespace convolve

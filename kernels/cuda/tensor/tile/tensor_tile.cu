@@ -292,15 +292,17 @@ TileKernel select_kernel(const TensorArguments& a) {
                                         : select_kinds<1>(a.tiles.kinds);
 }
 
-}  // namespace
-
-cudaError_t load_tensor_tile(const TensorArguments& arguments) {
+cudaError_t load(const TensorArguments& arguments) {
   return load_kernel(select_kernel(arguments), arguments.tiles.bytes);
 }
 
-cudaError_t launch_tensor_tile(const TensorArguments& arguments, cudaStream_t stream) {
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(arguments.blocks)),
                             dim3(32, kWarps), arguments.tiles.bytes, stream, arguments);
 }
+
+}  // namespace
+
+const TensorLauncher kTensorTilesLauncher = {load, nullptr, launch};
 
 }  // namespace convolve

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Which products kernel tensor makes of which masks, and how many.
-#include "kernels/core/shape/tensor_mapping.h"
+#include "kernels/core/plan/tensor_forms.h"
+#include "kernels/core/shape/tensor_windows.h"
 
 #include <gtest/gtest.h>
 
@@ -55,38 +56,37 @@ PlaneFormat wide_plane_of(int components) {
   return plane;
 }
 
-TEST(TensorMapping, WhatServesWhat) {
+TEST(TensorForms, WhatServesWhat) {
   const FrameFormat grey = frame_of({plane_of(1)});
-  const auto serves = [&grey](TensorMapping mapping, int side, bool warpgroups) {
-    return tensor_mapping_serves(mapping, grey, square(side), 2, {kShared, warpgroups});
+  const auto serves = [&grey](Form form, int side, bool warpgroups) {
+    return tensor_form_serves(form, grey, square(side), 2, {kShared, warpgroups});
   };
-  EXPECT_TRUE(serves(TensorMapping::kMarch, 9, true));
-  EXPECT_FALSE(serves(TensorMapping::kMarch, 31, true)) << "two windows";
-  EXPECT_TRUE(serves(TensorMapping::kStay, 255, true));
-  EXPECT_TRUE(serves(TensorMapping::kPairs, 7, true));
-  EXPECT_FALSE(serves(TensorMapping::kPairs, 9, true));
-  EXPECT_TRUE(serves(TensorMapping::kQuads, 3, true));
-  EXPECT_TRUE(serves(TensorMapping::kQuads, 9, false));
-  EXPECT_FALSE(serves(TensorMapping::kQuads, 11, true));
-  EXPECT_TRUE(serves(TensorMapping::kTiles, 3, false));
-  EXPECT_TRUE(serves(TensorMapping::kGroups, 3, true));
-  EXPECT_FALSE(serves(TensorMapping::kGroups, 3, false));
-  EXPECT_FALSE(serves(TensorMapping::kGroups, 255, true));
+  EXPECT_TRUE(serves(Form::kTensorSliding, 9, true));
+  EXPECT_FALSE(serves(Form::kTensorSliding, 31, true)) << "two windows";
+  EXPECT_TRUE(serves(Form::kTensorColumns, 255, true));
+  EXPECT_TRUE(serves(Form::kTensorPairs, 7, true));
+  EXPECT_FALSE(serves(Form::kTensorPairs, 9, true));
+  EXPECT_TRUE(serves(Form::kTensorQuads, 3, true));
+  EXPECT_TRUE(serves(Form::kTensorQuads, 9, false));
+  EXPECT_FALSE(serves(Form::kTensorQuads, 11, true));
+  EXPECT_TRUE(serves(Form::kTensorTiles, 3, false));
+  EXPECT_TRUE(serves(Form::kTensorWarpgroups, 3, true));
+  EXPECT_FALSE(serves(Form::kTensorWarpgroups, 3, false));
+  EXPECT_FALSE(serves(Form::kTensorWarpgroups, 255, true));
 }
 
-TEST(TensorMapping, ATileThatDoesNotFitIsNone) {
+TEST(TensorForms, ATileThatDoesNotFitIsNone) {
   const FrameFormat grey = frame_of({plane_of(1)});
-  EXPECT_TRUE(tensor_mapping_serves(TensorMapping::kTiles, grey, square(255), 1, {kShared, false}));
-  EXPECT_FALSE(
-      tensor_mapping_serves(TensorMapping::kTiles, grey, square(255), 1, {48 * 1024, false}));
+  EXPECT_TRUE(tensor_form_serves(Form::kTensorTiles, grey, square(255), 1, {kShared, false}));
+  EXPECT_FALSE(tensor_form_serves(Form::kTensorTiles, grey, square(255), 1, {48 * 1024, false}));
 }
 
-TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
+TEST(TensorForms, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
   for (const bool wide : {false, true}) {
     FrameFormat uv = frame_of({wide ? wide_plane_of(2) : plane_of(2)});
     const auto pairs = [&uv, wide] {
-      return tensor_mapping_serves(wide ? TensorMapping::kOctets : TensorMapping::kPairs, uv,
-                                   square(3), 1, {kShared, true});
+      return tensor_form_serves(wide ? Form::kTensorOctets : Form::kTensorPairs, uv, square(3), 1,
+                                {kShared, true});
     };
     EXPECT_TRUE(pairs());
     uv.planes[0].components[1].black = 128;
@@ -97,9 +97,9 @@ TEST(TensorMapping, AnEpilogueOfTheirOwnKeepsComponentsFromPairs) {
   }
 }
 
-TEST(TensorMapping, OctetsServeOneOrTwoComponentsOfTwoBytes) {
+TEST(TensorForms, OctetsServeOneOrTwoComponentsOfTwoBytes) {
   const auto serves = [](const FrameFormat& format, int side) {
-    return tensor_mapping_serves(TensorMapping::kOctets, format, square(side), 1, {kShared, false});
+    return tensor_form_serves(Form::kTensorOctets, format, square(side), 1, {kShared, false});
   };
   EXPECT_TRUE(serves(frame_of({wide_plane_of(1), wide_plane_of(2)}), 9));
   EXPECT_FALSE(serves(frame_of({wide_plane_of(1), wide_plane_of(2)}), 11));
@@ -109,7 +109,7 @@ TEST(TensorMapping, OctetsServeOneOrTwoComponentsOfTwoBytes) {
 
 // Two output rows see a row more than the mask has and eight seven more, in whole groups of four;
 // windows of sixteen samples reach four to either side of eight.
-TEST(TensorMapping, OctetsSeeUpToFourGroups) {
+TEST(TensorForms, OctetsSeeUpToFourGroups) {
   const auto groups = [](int side) {
     const OctetWindow window = octet_window(wide_plane_of(1), square(side), true);
     return std::pair(window.seen, window.groups);
@@ -132,7 +132,7 @@ TEST(TensorMapping, OctetsSeeUpToFourGroups) {
   EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 0);
 }
 
-TEST(TensorMapping, OctetsAreSparseUpToEightColumns) {
+TEST(TensorForms, OctetsAreSparseUpToEightColumns) {
   const auto sparse = [](int side, bool products) {
     return octet_window(wide_plane_of(1), square(side), products).sparse;
   };
@@ -143,10 +143,10 @@ TEST(TensorMapping, OctetsAreSparseUpToEightColumns) {
   EXPECT_EQ(octet_window(wide_plane_of(1), square(3), false).seen, 3);
 }
 
-TEST(TensorMapping, PairsOfPackedComponents) {
+TEST(TensorForms, PairsOfPackedComponents) {
   FrameFormat format = unit::yuy2(3840, 2160);
   const auto pairs = [&format](const Mask& mask) {
-    return tensor_mapping_serves(TensorMapping::kPairs, format, mask, 1, {kShared, false});
+    return tensor_form_serves(Form::kTensorPackedPairs, format, mask, 1, {kShared, false});
   };
   EXPECT_TRUE(pairs(square(3)));
   EXPECT_TRUE(pairs(square(7)));
@@ -169,10 +169,10 @@ TEST(TensorMapping, PairsOfPackedComponents) {
     EXPECT_FALSE(packed_columns_serve(unit::yuy2(width, 48).planes[0])) << width;
 }
 
-TEST(TensorMapping, QuadsOfPackedComponents) {
+TEST(TensorForms, QuadsOfPackedComponents) {
   FrameFormat format = unit::yuy2(3840, 2160);
   const auto quads = [&format](const Mask& mask) {
-    return tensor_mapping_serves(TensorMapping::kQuads, format, mask, 2, {kShared, false});
+    return tensor_form_serves(Form::kTensorPackedQuads, format, mask, 2, {kShared, false});
   };
   EXPECT_TRUE(quads(square(9)));
   EXPECT_FALSE(quads(square(11)));
@@ -190,22 +190,22 @@ TEST(TensorMapping, QuadsOfPackedComponents) {
   EXPECT_FALSE(quads(square(9))) << "part of a column";
 }
 
-TEST(TensorMapping, Products) {
-  EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(5), 1), 3);
-  EXPECT_EQ(tensor_products(TensorMapping::kPairs, plane_of(1), square(7), 2), 8);
-  EXPECT_EQ(tensor_products(TensorMapping::kQuads, plane_of(1), square(9), 2), 12);
-  EXPECT_EQ(tensor_products(TensorMapping::kLargeQuads, plane_of(1), square(13), 2), 25);
-  EXPECT_EQ(tensor_products(TensorMapping::kOctets, wide_plane_of(2), square(5), 2), 4);
-  EXPECT_EQ(tensor_products(TensorMapping::kOctets, wide_plane_of(1), square(9), 3), 18);
-  EXPECT_EQ(tensor_products(TensorMapping::kMarch, plane_of(1), square(9), 1), 9);
-  EXPECT_EQ(tensor_products(TensorMapping::kStay, plane_of(1), square(31), 1), 62);
-  EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(4), square(31), 1), 38);
-  EXPECT_EQ(tensor_products(TensorMapping::kTiles, plane_of(1), square(15), 2), 22);
-  EXPECT_EQ(tensor_products(TensorMapping::kGroups, plane_of(1), square(31), 2), 2 * (34 + 17));
+TEST(TensorForms, Products) {
+  EXPECT_EQ(tensor_products(Form::kTensorPairs, plane_of(1), square(5), 1), 3);
+  EXPECT_EQ(tensor_products(Form::kTensorPairs, plane_of(1), square(7), 2), 8);
+  EXPECT_EQ(tensor_products(Form::kTensorQuads, plane_of(1), square(9), 2), 12);
+  EXPECT_EQ(tensor_products(Form::kTensorLargeQuads, plane_of(1), square(13), 2), 25);
+  EXPECT_EQ(tensor_products(Form::kTensorOctets, wide_plane_of(2), square(5), 2), 4);
+  EXPECT_EQ(tensor_products(Form::kTensorOctets, wide_plane_of(1), square(9), 3), 18);
+  EXPECT_EQ(tensor_products(Form::kTensorSliding, plane_of(1), square(9), 1), 9);
+  EXPECT_EQ(tensor_products(Form::kTensorColumns, plane_of(1), square(31), 1), 62);
+  EXPECT_EQ(tensor_products(Form::kTensorTiles, plane_of(4), square(31), 1), 38);
+  EXPECT_EQ(tensor_products(Form::kTensorTiles, plane_of(1), square(15), 2), 22);
+  EXPECT_EQ(tensor_products(Form::kTensorWarpgroups, plane_of(1), square(31), 2), 2 * (34 + 17));
 }
 
 // Small pairs see both outputs' taps: windows are of eight bytes.
-TEST(TensorMapping, PairsServeWhatSpansEightBytes) {
+TEST(TensorForms, PairsServeWhatSpansEightBytes) {
   const auto served = [](int components, int width, int anchor) {
     const PlaneFormat plane = plane_of(components);
     Mask mask;
@@ -224,7 +224,7 @@ TEST(TensorMapping, PairsServeWhatSpansEightBytes) {
 }
 
 // Components are parted where their bytes span too much, and only then.
-TEST(TensorMapping, PairsPartComponents) {
+TEST(TensorForms, PairsPartComponents) {
   const auto window = [](int components, int side) {
     const PlaneFormat plane = plane_of(components);
     return pair_window(plane, byte_phases(plane).value(), square(side));
@@ -243,7 +243,7 @@ TEST(TensorMapping, PairsPartComponents) {
 }
 
 // Of four bytes of a pixel, that at either end is copied.
-TEST(TensorMapping, PairsPartPixelsThatCopyAByte) {
+TEST(TensorForms, PairsPartPixelsThatCopyAByte) {
   PlaneFormat plane = plane_of(4);
   const auto parts = [&plane](int side) {
     const PairWindow window = pair_window(plane, byte_phases(plane).value(), square(side));
@@ -261,20 +261,25 @@ TEST(TensorMapping, PairsPartPixelsThatCopyAByte) {
   EXPECT_EQ(parts(3), 0) << "rows end with bytes of no pixel";
 }
 
-TEST(TensorMapping, PixelsComeWithNoOtherPlanes) {
-  for (const TensorMapping mapping : {TensorMapping::kPairs, TensorMapping::kQuads}) {
-    const auto serve = [mapping](std::initializer_list<PlaneFormat> planes) {
-      return tensor_mapping_serves(mapping, frame_of(planes), square(5), 1, {kShared, true});
-    };
-    EXPECT_TRUE(serve({plane_of(3)}));
-    EXPECT_TRUE(serve({plane_of(1), plane_of(2)}));
-    EXPECT_FALSE(serve({plane_of(1), plane_of(3)}));
-    EXPECT_FALSE(serve({plane_of(3), plane_of(2)}));
+TEST(TensorForms, PixelsComeWithNoOtherPlanes) {
+  const auto serve = [](Form form, std::initializer_list<PlaneFormat> planes) {
+    return tensor_form_serves(form, frame_of(planes), square(5), 1, {kShared, true});
+  };
+  for (const Form form : {Form::kTensorPixelPairs, Form::kTensorPixelQuads}) {
+    EXPECT_TRUE(serve(form, {plane_of(3)}));
+    EXPECT_FALSE(serve(form, {plane_of(1), plane_of(2)}));
+    EXPECT_FALSE(serve(form, {plane_of(1), plane_of(3)}));
+    EXPECT_FALSE(serve(form, {plane_of(3), plane_of(2)}));
+  }
+  for (const Form form : {Form::kTensorPairs, Form::kTensorQuads}) {
+    EXPECT_FALSE(serve(form, {plane_of(3)}));
+    EXPECT_TRUE(serve(form, {plane_of(1), plane_of(2)}));
+    EXPECT_FALSE(serve(form, {plane_of(1), plane_of(3)}));
   }
 }
 
 // Quads see four samples to either side, in nine rows, of one component or of those in turn.
-TEST(TensorMapping, QuadsServeMasksUpToNineByNine) {
+TEST(TensorForms, QuadsServeMasksUpToNineByNine) {
   const auto parts = [](int components, int width, int height, int anchor) {
     Mask mask;
     mask.width = width;
@@ -295,7 +300,7 @@ TEST(TensorMapping, QuadsServeMasksUpToNineByNine) {
 }
 
 // Large ones see eight, in 13 rows, of planes with one component, and only what quads do not.
-TEST(TensorMapping, LargeQuadsServeMasksUpToSeventeenByThirteen) {
+TEST(TensorForms, LargeQuadsServeMasksUpToSeventeenByThirteen) {
   const auto serves = [](const PlaneFormat& plane, int width, int height, int anchor) {
     FrameFormat format;
     format.planes[format.plane_count++] = plane_of(1);
@@ -304,7 +309,7 @@ TEST(TensorMapping, LargeQuadsServeMasksUpToSeventeenByThirteen) {
     mask.width = width;
     mask.height = height;
     mask.anchor_x = anchor;
-    return tensor_mapping_serves(TensorMapping::kLargeQuads, format, mask, 1, {232448, true});
+    return tensor_form_serves(Form::kTensorLargeQuads, format, mask, 1, {232448, true});
   };
   EXPECT_TRUE(serves(plane_of(1), 17, 13, 8));
   EXPECT_FALSE(serves(plane_of(1), 17, 13, 7)) << "nine samples to the right";

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the CUDA kernel tensor maps a convolution to matrix products, and how many these are. Pure,
-// so that the planner can count on it.
+// What the products of the CUDA kernel tensor see of a picture: windows of columns, pairs, quads
+// and octets. Pure, so that the planner can count on it.
 #pragma once
 
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
 
 namespace convolve {
-
-/// What a product of the tensor cores makes, of a mask's row or of some.
-enum class TensorMapping : int {
-  kMarch,   ///< 16 adjacent bytes, from windows of 32 (tensor.cu); warps march down a column, masks
-            ///< have no more than kTensorMarchRows rows and one window.
-  kStay,    ///< The same for any mask.
-  kPairs,   ///< 8 rows x 2 adjacent bytes, for small masks (tensor_pairs.cu).
-  kQuads,   ///< 4 rows x 4 adjacent bytes, for masks up to 9x9 (tensor_pairs.cu).
-  kTiles,   ///< 8 rows x 2 adjacent samples, from shared memory (tensor_tile.cu).
-  kGroups,  ///< 4 rows x 16 adjacent samples, by warpgroups of compute capability 9.0 from shared
-            ///< memory (tensor_groups.cu).
-  kOctets,  ///< 2 rows x 8 adjacent samples of two bytes, which are parted, for masks up to
-            ///< 9x9 (tensor_octets.cu).
-  kLargeQuads,  ///< Quads for masks up to 17x13, of planes with one component (tensor_pairs.cu).
-};
-inline constexpr int kTensorMappingCount = 8;
-/// "march"
-const char* tensor_mapping_name(TensorMapping mapping);
 
 inline constexpr int kColumnBytes = 16;
 inline constexpr int kWindowBytes = 32;
@@ -121,20 +102,5 @@ constexpr int octet_mask_rows(int seen, int groups) {
 
 /// sparse_products: the device has them. Others always take the most groups.
 OctetWindow octet_window(const PlaneFormat& plane, const Mask& mask, bool sparse_products);
-
-/// What the mappings ask of a device.
-struct TensorDevice {
-  std::size_t shared_bytes = 0;  ///< Of shared memory, that a block may have.
-  bool warpgroups = false;       ///< It has products of warpgroups (wgmma).
-};
-
-/// True if `mapping` serves a frame whose planes lie on 16 bytes, with weights of so many digits.
-/// Only where kernel tensor serves.
-bool tensor_mapping_serves(TensorMapping mapping, const FrameFormat& format, const Mask& mask,
-                           int digits, const TensorDevice& device);
-
-/// Products that 1,024 bytes of `plane` take with it, in groups of eight, halves counted as wholes;
-/// for kGroups those, of warpgroups, that a tile of 8,192 samples takes.
-int tensor_products(TensorMapping mapping, const PlaneFormat& plane, const Mask& mask, int digits);
 
 }  // namespace convolve

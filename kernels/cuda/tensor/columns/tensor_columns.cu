@@ -261,29 +261,30 @@ TensorKernel select_kernel(Codes codes, int march_blocks) {
                              : select_codes<0>(codes);
 }
 
-}  // namespace
-
-int tensor_march_blocks(int mask_height, int segments) {
-  if (segments > 1 || mask_height > march_rows(3)) return 0;
-  return mask_height > march_rows(2) ? 3 : 2;
-}
-
-cudaError_t load_tensor(int march_blocks) {
+cudaError_t load(const TensorArguments& arguments) {
   for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(codes, march_blocks), 0);
+    if (const cudaError_t error = load_kernel(select_kernel(codes, arguments.march_blocks), 0);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
 
-cudaError_t resident_tensor_blocks(int march_blocks, int* blocks) {
-  return resident_blocks(select_kernel(Codes::kFloat, march_blocks), 32 * kWarps, blocks);
+cudaError_t resident(const TensorArguments& arguments, int* blocks) {
+  return resident_blocks(select_kernel(Codes::kFloat, arguments.march_blocks), 32 * kWarps, blocks);
 }
 
-cudaError_t launch_tensor(const TensorArguments& arguments, cudaStream_t stream) {
+cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   return launch_overlapping(select_kernel(arguments.codes, arguments.march_blocks),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }
+
+}  // namespace
+
+int tensor_march_blocks(int mask_height) {
+  return mask_height > march_rows(2) ? 3 : 2;
+}
+
+const TensorLauncher kTensorColumnsLauncher = {load, resident, launch};
 
 }  // namespace convolve

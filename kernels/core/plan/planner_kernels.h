@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The plans that each kernel would make, for the planner, which chooses between them. Each takes
+// the cheapest of its forms that serve, or the form that is asked for.
+#pragma once
+
+#include <string>
+
+#include "kernels/core/plan/plan.h"
+
+namespace convolve {
+
+/// What a plan is wanted for.
+struct PlanRequest {
+  const FrameFormat& format;
+  const Mask& mask;
+  const Options& options;
+  const DeviceCapabilities& device;
+
+  bool on_cuda() const { return device.backend == BackendKind::kCuda; }
+  /// True if nobody asks for another form.
+  bool allows(Form form) const { return !options.form || *options.form == form; }
+  /// True if `form` is asked for.
+  bool asks(Form form) const { return options.form == form; }
+};
+
+/// "3x5"
+std::string size_text(const Mask& mask);
+
+/// True if colour is to be weighted by alpha, and there is alpha.
+bool weights_by_alpha(const FrameFormat& format, const Options& options);
+
+// All of these give everything but the reason and the predicted time, or say why the kernel cannot
+// serve: "size: ...", "memory: ...", "rank: ...", "device: ..." or "alpha: ...".
+
+/// The book's kernels, coarsened, and separable without tensor cores: sums of products in an
+/// accumulator that is proven to be wide enough.
+Result<Plan> plan_accumulated(const PlanRequest& request, KernelKind kernel);
+
+Result<Plan> plan_separable(const PlanRequest& request);
+Result<Plan> plan_tensor(const PlanRequest& request);
+Result<Plan> plan_box(const PlanRequest& request);
+Result<Plan> plan_shift(const PlanRequest& request);
+
+/// Ok if the mask is one picture of weights, which all kernels but separable read.
+Status need_dense(const Mask& mask);
+
+/// What `plan` is predicted to take for the frame of `request`, on CUDA.
+double predicted_microseconds(const PlanRequest& request, const Plan& plan);
+
+}  // namespace convolve

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <optional>
+
+#include "kernels/core/plan/planner_kernels.h"
+#include "kernels/core/weights/coarse_mask.h"
+#include "kernels/core/weights/separable_digits.h"
+
+namespace convolve {
+namespace {
+
+/// On tensor cores, if these serve.
+std::optional<Plan> plan_digits(const PlanRequest& request) {
+  const DeviceCapabilities& device = request.device;
+  const FrameFormat& format = request.format;
+  const Mask& mask = request.mask;
+  const double scale = request.options.scale;
+  if (!request.on_cuda() || device.compute_capability < 75 ||
+      weights_by_alpha(format, request.options))
+    return std::nullopt;
+  const bool rational = is_rational(format, mask, scale);
+  const std::optional<SeparableDigits> digits = make_separable_digits(format, mask, rational);
+  if (!digits || !separable_digits_serve(format, mask, *digits, scale, rational))
+    return std::nullopt;
+  const SeparableWindow window = separable_window(mask);
+  const bool fused = std::max(window.row_chunks, window.column_chunks) <= kMostFusedChunks;
+  if (!fused && separable_shared_bytes(window) > device.shared_bytes) return std::nullopt;
+  Plan plan;
+  plan.backend = device.backend;
+  plan.form = fused ? Form::kSeparableTensorFused : Form::kSeparableTensorTwoPass;
+  if (!request.allows(plan.form)) return std::nullopt;
+  plan.rational = rational;
+  plan.digits = digits->column_digits;
+  plan.accumulator = Accumulator::kInt32;
+  plan.storage = MaskStorage::kGlobalMemory;
+  return plan;
+}
+
+/// On a coarse grid, if the mask is smooth enough.
+std::optional<Plan> plan_spline(const PlanRequest& request) {
+  if (!request.on_cuda() || weights_by_alpha(request.format, request.options) ||
+      !request.allows(Form::kSeparableSpline))
+    return std::nullopt;
+  const std::optional<CoarseMask> coarse =
+      choose_coarse_mask(request.format, request.mask, request.options.scale);
+  if (!coarse || coarse_shared_bytes(request.format, request.mask, coarse->spacing()) >
+                     request.device.shared_bytes)
+    return std::nullopt;
+  Plan plan;
+  plan.backend = request.device.backend;
+  plan.form = Form::kSeparableSpline;
+  plan.coarse = coarse->spacing();
+  plan.accumulator = Accumulator::kFloat32;
+  plan.storage = MaskStorage::kGlobalMemory;
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan_separable(const PlanRequest& request) {
+  const std::optional<Plan> digits = plan_digits(request);
+  const std::optional<Plan> spline = plan_spline(request);
+  if (digits && spline)
+    return predicted_microseconds(request, *spline) < predicted_microseconds(request, *digits)
+               ? *spline
+               : *digits;
+  if (spline) return *spline;
+  if (digits) return *digits;
+  if (request.asks(Form::kSeparableSpline))
+    return unsupported("rank: the mask is not smooth enough for a coarse grid");
+  if (request.asks(Form::kSeparableTensorFused) || request.asks(Form::kSeparableTensorTwoPass))
+    return unsupported(
+        "rank: its factors are not whole numbers of 8-bit digits for tensor cores, "
+        "or it is of another size");
+  return plan_accumulated(request, KernelKind::kSeparable);
+}
+
+}  // namespace convolve

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/plan/tensor_forms.h"
+
+#include <optional>
+
+#include "kernels/core/shape/byte_phases.h"
+#include "kernels/core/shape/tensor_groups.h"
+#include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_windows.h"
+
+namespace convolve {
+namespace {
+
+/// True if one epilogue serves all components that are filtered.
+bool one_epilogue(const PlaneFormat& plane) {
+  const Component* first = nullptr;
+  for (int c = 0; c < plane.component_count; ++c) {
+    const Component& component = plane.components[c];
+    if (!component.filtered) continue;
+    if (first == nullptr) first = &component;
+    if (component.black != first->black || component.range != first->range ||
+        component.role != first->role)
+      return false;
+  }
+  return true;
+}
+
+/// What all planes of a frame are parted into: 1 for bytes, which may be of two components, 3 or 4
+/// for pixels of so many bytes. Pixels have kernels of their own, which take no other planes.
+class PixelBytes {
+ public:
+  /// Adds a plane whose components are so many; false if it does not go with those before.
+  bool add(int parts) {
+    const int pixel = parts > 2 ? parts : 1;
+    const bool same = bytes_ == 0 || bytes_ == pixel;
+    bytes_ = pixel;
+    return same;
+  }
+  int bytes() const { return bytes_; }
+
+ private:
+  int bytes_ = 0;
+};
+
+/// The PixelBytes of a frame that pairs serve, all planes with the same shift; 0 if they do not.
+int pair_pixel(const FrameFormat& format, const Mask& mask) {
+  int shift = -1;
+  PixelBytes pixel;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::optional<BytePhases> phases = byte_phases(plane);
+    if (!phases || !one_epilogue(plane)) return 0;
+    const PairWindow window = pair_window(plane, *phases, mask);
+    if (window.steps == 0 || (shift >= 0 && window.shift != shift)) return 0;
+    if (!pixel.add(window.parts)) return 0;
+    shift = window.shift;
+  }
+  return pixel.bytes();
+}
+
+/// The same for quads.
+int quad_pixel(const FrameFormat& format, const Mask& mask) {
+  PixelBytes pixel;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::optional<BytePhases> phases = byte_phases(plane);
+    if (!phases || !one_epilogue(plane)) return 0;
+    const int parts = quad_parts(plane, *phases, mask);
+    if (parts == 0 || !pixel.add(parts)) return 0;
+  }
+  return pixel.bytes();
+}
+
+/// True if tensor_packed_pairs.cu takes the components of packed 4:2:2: all are filtered, in rows
+/// of whole columns, and one epilogue serves both chroma.
+bool packed_components_serve(const PlaneFormat& plane) {
+  if (!packed_columns_serve(plane)) return false;
+  const Component* chroma = nullptr;
+  for (int c = 0; c < plane.component_count; ++c) {
+    const Component& component = plane.components[c];
+    if (!component.filtered) return false;
+    if (component.step != 4) continue;
+    if (chroma != nullptr && (component.black != chroma->black ||
+                              component.range != chroma->range || component.role != chroma->role))
+      return false;
+    chroma = &component;
+  }
+  return true;
+}
+
+bool packed_pairs_serve(const PlaneFormat& plane, const Mask& mask) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  return phases && pair_window(plane, *phases, mask).steps > 0 && packed_components_serve(plane);
+}
+
+bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  return phases && quad_parts(plane, *phases, mask) > 0 && packed_components_serve(plane);
+}
+
+/// True if octets serve all planes.
+bool octets_serve(const FrameFormat& format, const Mask& mask) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (has_filtered(plane) && (!one_epilogue(plane) || octet_window(plane, mask, true).seen == 0))
+      return false;
+  }
+  return true;
+}
+
+/// True if all planes are bytes of one component each.
+bool lone_bytes(const FrameFormat& format) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (!has_filtered(plane)) continue;
+    const std::optional<BytePhases> phases = byte_phases(plane);
+    if (!phases || phases->period > 1) return false;
+  }
+  return true;
+}
+
+bool is_packed(const FrameFormat& format) {
+  return format.plane_count == 1 && tile_kind(format.planes[0]) == kPackedKind;
+}
+
+/// True if the bytes of all planes have phases: columns serve.
+bool columns_serve(const FrameFormat& format) {
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p]) && !byte_phases(format.planes[p])) return false;
+  return true;
+}
+
+/// True if rows can slide through registers with this mask. Only where columns serve.
+bool slides(const FrameFormat& format, const Mask& mask) {
+  if (mask.height > kTensorMarchRows) return false;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    if (has_filtered(plane) && tensor_window(plane, *byte_phases(plane), mask).segments > 1)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool sums_are_split(Form form) {
+  return form == Form::kTensorSplitOctets || form == Form::kTensorSplitWarpgroups;
+}
+
+bool makes_pairs(Form form) {
+  return form == Form::kTensorPairs || form == Form::kTensorPixelPairs ||
+         form == Form::kTensorPackedPairs;
+}
+
+bool makes_quads(Form form) {
+  return form == Form::kTensorQuads || form == Form::kTensorLargeQuads ||
+         form == Form::kTensorPixelQuads || form == Form::kTensorPackedQuads;
+}
+
+bool takes_tiles(Form form) {
+  return form == Form::kTensorTiles || form == Form::kTensorWarpgroups ||
+         form == Form::kTensorSplitWarpgroups;
+}
+
+bool tensor_form_serves(Form form, const FrameFormat& format, const Mask& mask, int digits,
+                        const TensorDevice& device) {
+  if (form == Form::kTensorSliding) return columns_serve(format) && slides(format, mask);
+  if (form == Form::kTensorColumns) return columns_serve(format);
+  if (form == Form::kTensorPairs) return !is_packed(format) && pair_pixel(format, mask) == 1;
+  if (form == Form::kTensorQuads) return !is_packed(format) && quad_pixel(format, mask) == 1;
+  if (form == Form::kTensorPixelPairs) return pair_pixel(format, mask) > 1;
+  if (form == Form::kTensorPixelQuads) return quad_pixel(format, mask) > 1;
+  if (form == Form::kTensorPackedPairs)
+    return is_packed(format) && packed_pairs_serve(format.planes[0], mask);
+  if (form == Form::kTensorPackedQuads)
+    return is_packed(format) && packed_quads_serve(format.planes[0], mask);
+  if (form == Form::kTensorLargeQuads)
+    return quad_window(mask).groups == kLargeQuadWindow.groups && lone_bytes(format);
+  if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets)
+    return octets_serve(format, mask);
+  if (form == Form::kTensorTiles) {
+    const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
+    return tiles && tiles->bytes <= device.shared_bytes;
+  }
+  return takes_tiles(form) && device.warpgroups &&
+         tensor_groups(format, mask, digits, device.shared_bytes).has_value();
+}
+
+int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int digits) {
+  if (takes_tiles(form) && form != Form::kTensorTiles) return digits * group_window(mask).products;
+  if (form == Form::kTensorTiles) {
+    const TileWindow window = tile_window(mask);
+    return digits * window.steps * window.segments;
+  }
+  // Of each group one with two bytes, for four pairs of rows, or of two halves of a window; the
+  // device is taken to have sparse ones.
+  if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) {
+    const OctetWindow window = octet_window(plane, mask, true);
+    return digits * window.seen * (window.sparse ? 1 : 2);
+  }
+  const std::optional<BytePhases> phases = byte_phases(plane);
+  if (!phases) return 0;
+  if (makes_quads(form)) {
+    // Eight rows see one group more. Each four take two at a time, or one that is left.
+    const QuadWindow window = quad_window(mask);
+    return digits * window.words * (window.groups + 1) / 2;
+  }
+  if (makes_pairs(form)) return digits * pair_window(plane, *phases, mask).steps;
+  return digits * tensor_window(plane, *phases, mask).segments * mask.height;
+}
+
+}  // namespace convolve

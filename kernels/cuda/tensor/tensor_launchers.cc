@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/plan/tensor_forms.h"
+#include "kernels/cuda/tensor/tensor.h"
+
+namespace convolve {
+
+const TensorLauncher& tensor_launcher(Form form) {
+  if (form == Form::kTensorPixelPairs || form == Form::kTensorPixelQuads)
+    return kTensorPixelsLauncher;
+  if (form == Form::kTensorPackedPairs || form == Form::kTensorPackedQuads)
+    return kTensorPackedLauncher;
+  if (makes_pairs(form) || makes_quads(form)) return kTensorPairsLauncher;
+  if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) return kTensorOctetsLauncher;
+  if (form == Form::kTensorTiles) return kTensorTilesLauncher;
+  return takes_tiles(form) ? kTensorWarpgroupsLauncher : kTensorColumnsLauncher;
+}
+
+}  // namespace convolve
