@@ -13,7 +13,7 @@ namespace convolve::benchmarks {
 /// One mask on one format and size.
 struct GridCell {
   FrameRow chosen;               ///< By kernel=auto.
-  std::string kernel;            ///< That it chose: "tensor-groups".
+  std::string kernel;            ///< That it chose: "tensor-warpgroups".
   std::vector<FrameRow> forced;  ///< The kernels that it could choose from; those not `served`
                                  ///< were predicted to be too slow to be measured.
 

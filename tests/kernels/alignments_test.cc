@@ -199,7 +199,7 @@ class Task {
     return true;
   }
 
-  /// A form that asks for aligned planes says so, and writes nothing.
+  /// A form that asks for aligned planes says so.
   void expect_refusal(const Way& way, Convolver& convolver, const FrameCase& frame_case,
                       const Placement& from, const Placement& to) {
     PlacedFrame source(frame_, from, *source_), answer(frame_, to, *destination_);

@@ -32,7 +32,7 @@ struct Size {
 };
 
 constexpr int kLongest = 400;
-/// Widths at which all heights are run: within a tile of any mapping, and across several. Packed
+/// Widths at which all heights are run: within a tile of any form, and across several. Packed
 /// 4:2:2 takes the next ones whose rows some of the kernels want.
 constexpr int kWidths[] = {61, 333, 1030};
 constexpr int kPackedWidths[] = {88, 333, 1040};

@@ -317,6 +317,39 @@ TEST(Planner, UnalignedPlanesGoToFormsThatTakeThem) {
     }
 }
 
+// Where both serve, rows slide: predictions of the two are close, and of packed 4:2:2 those of
+// columns are less.
+TEST(Planner, RowsSlideWhereTheyCan) {
+  DeviceCapabilities ampere = h100();
+  ampere.compute_capability = 80;
+  const FrameFormat format = unit::yuy2(3840, 2160);
+  Options options = forced(KernelKind::kTensor);
+  for (const char* mask : {"box:5,13", "box:5,17"})
+    EXPECT_EQ(make_plan(format, mask_of(mask), options, ampere).value().form, Form::kTensorSliding)
+        << mask;
+  EXPECT_EQ(make_plan(format, mask_of("box:5,18"), options, ampere).value().form,
+            Form::kTensorColumns);
+  options.form = Form::kTensorColumns;
+  EXPECT_EQ(make_plan(format, mask_of("box:5,13"), options, ampere).value().form,
+            Form::kTensorColumns);
+}
+
+TEST(Planner, AFormWeightsNoColour) {
+  Options options;
+  options.alpha_mode = AlphaMode::kPremultiplied;
+  options.form = Form::kCoarsened;
+  EXPECT_NE(make_plan(unit::rgba(64, 48), mask_of("box:3"), options, h100())
+                .status()
+                .message()
+                .find("alpha: it cannot weight colour"),
+            std::string::npos);
+  options.form = Form::kBasic;
+  EXPECT_EQ(make_plan(unit::rgba(64, 48), mask_of("gaussian:5"), options, h100())
+                .value()
+                .weighted->passes,
+            Passes::kDirect);
+}
+
 TEST(Planner, AFormIsOfItsKernel) {
   Options options;
   options.form = Form::kBoxRuns;

@@ -34,7 +34,8 @@ extern const KernelInfo kKernels[kKernelCount];
 const KernelInfo& kernel_info(KernelKind kind);
 
 /// The forms of the kernels: the code that runs. A plan holds one, `active-plan` prints its name,
-/// and what ran is what the plan names.
+/// and on CUDA what ran is what the plan names. (On the CPU separable-two-pass may make its two
+/// passes area by area, in one go.)
 enum class Form : int {
   kBasic,
   kConstant,

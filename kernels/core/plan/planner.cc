@@ -28,8 +28,8 @@ Result<Plan> plan_for(KernelKind kernel, const PlanRequest& request) {
   if (weights_by_alpha(request.format, options) && !alpha_fits(request.format))
     return unsupported("alpha: its samples are not as wide as those of colour");
   // Weighted colour has a kernel of its own. Who asks for another one by name would not get it.
-  if (weights_by_alpha(request.format, options) && options.kernel != KernelKind::kAuto &&
-      kernel != KernelKind::kBasic)
+  if (weights_by_alpha(request.format, options) &&
+      (options.form || options.kernel != KernelKind::kAuto) && kernel != KernelKind::kBasic)
     return unsupported(
         "alpha: it cannot weight colour by alpha as alpha-mode=premultiplied asks, which "
         "kernel=auto can");
@@ -91,8 +91,8 @@ std::optional<WeightedSums> plan_weighting(const PlanRequest& request, const Pla
   if (!weights_by_alpha(request.format, options)) return std::nullopt;
   WeightedSums sums;
   sums.rational = plan.rational;
-  const bool two_passes = options.kernel != KernelKind::kBasic && factors_serve(mask) &&
-                          two_passes_pay(mask, plan.backend);
+  const bool basic = options.kernel == KernelKind::kBasic || options.form == Form::kBasic;
+  const bool two_passes = !basic && factors_serve(mask) && two_passes_pay(mask, plan.backend);
   sums.passes = two_passes ? Passes::kRowColumn : Passes::kDirect;
   sums.accumulator = choose_weighted_accumulator(request.format, mask, weight_totals(mask),
                                                  options.scale, sums.rational, sums.passes);

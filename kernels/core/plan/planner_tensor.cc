@@ -25,6 +25,13 @@ TensorDevice units_of(const DeviceCapabilities& device) {
   return {device.shared_bytes, device.compute_capability == 90};
 }
 
+/// True if tensor-columns is not to be chosen: where rows slide through registers, each of them is
+/// loaded once, and the two predictions lie too close to each other to tell.
+bool slides_instead(const PlanRequest& request, const Plan& plan, const TensorDevice& units) {
+  return plan.form == Form::kTensorColumns && !request.options.form &&
+         tensor_form_serves(Form::kTensorSliding, request.format, request.mask, plan.digits, units);
+}
+
 /// `plan` in the form that serves it with the least predicted time, of those for which `allowed`
 /// holds; nothing if none does.
 template <class Allowed>
@@ -35,7 +42,7 @@ std::optional<Plan> cheapest_form(const PlanRequest& request, Plan plan, const A
   for (int f = kFirstTensorForm; f <= kLastTensorForm; ++f) {
     plan.form = static_cast<Form>(f);
     if (!request.allows(plan.form) || form_info(plan.form).alignment > request.options.alignment ||
-        !allowed(plan.form) ||
+        !allowed(plan.form) || slides_instead(request, plan, units) ||
         !tensor_form_serves(plan.form, request.format, request.mask, plan.digits, units))
       continue;
     const double predicted = predicted_microseconds(request, plan);
