@@ -21,7 +21,8 @@
 
 namespace convolve {
 
-/// What the planes that the backend keeps lie on, in bytes.
+/// The backend allocates its own planes at addresses and pitches that are multiples of this many
+/// bytes, so that a thread can load that much at once.
 inline constexpr int kPlaneAlignment = 16;
 
 /// What the user asked for beyond mask and format.

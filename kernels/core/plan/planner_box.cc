@@ -57,7 +57,7 @@ Plan in_bands(const PlanRequest& request) {
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kBoxBands;
-  // What a warp makes.
+  // A warp sums a piece of one row at a time, which is the tile that the plan shows.
   plan.tile_width = kBandPiece;
   plan.tile_height = 1;
   return plan;
@@ -82,7 +82,7 @@ Result<Plan> choose_form(const PlanRequest& request) {
                                                                                         : plan;
 }
 
-/// What plans of one weight have in common.
+/// Box and shift keep no weights in memory: their single weight is part of the epilogue.
 void bind_weight(const PlanRequest& request, Accumulator accumulator, Plan& plan) {
   plan.rational = is_rational(request.format, request.mask, request.options.scale);
   plan.accumulator = accumulator;

@@ -9,7 +9,7 @@
 
 namespace convolve {
 
-/// What a plan is wanted for.
+/// The frame format, mask, options and device that a plan is made for.
 struct PlanRequest {
   const FrameFormat& format;
   const Mask& mask;
@@ -44,7 +44,7 @@ Result<Plan> plan_shift(const PlanRequest& request);
 /// Ok if the mask is one picture of weights, which all kernels but separable read.
 Status need_dense(const Mask& mask);
 
-/// What `plan` is predicted to take for the frame of `request`, on CUDA.
+/// Microseconds that the cost model predicts for `plan` on the frame of `request`, on CUDA.
 double predicted_microseconds(const PlanRequest& request, const Plan& plan);
 
 }  // namespace convolve

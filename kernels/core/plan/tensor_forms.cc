@@ -59,7 +59,7 @@ int pair_pixel(const FrameFormat& format, const Mask& mask) {
   return pixel.bytes();
 }
 
-/// The same for quads.
+/// The PixelBytes of a frame that quads serve; 0 if they do not.
 int quad_pixel(const FrameFormat& format, const Mask& mask) {
   PixelBytes pixel;
   for (int p = 0; p < format.plane_count; ++p) {
