@@ -108,13 +108,17 @@ choose_backend() {
   if [[ $cuda == enabled ]]; then build=build; else build='build-cpu'; fi
 }
 
+# The module alone, or all that tests it, too: tests are most of a build, and take packages that the
+# demo does without. A folder that has them once keeps them.
 configure() {
-  local options=("-Dcuda=$cuda") stamp=$build/bootstrap-options
+  local options=("-Dcuda=$cuda") stamp=$build/bootstrap-options state=disabled part
   if [[ $cuda == enabled ]]; then
     options+=("-Dcuda-archs=${cuda_archs:-$(native_archs)}")
     export NVCC=$nvcc PATH=$PATH:${nvcc%/*}
   fi
   [[ -z ${CI-} ]] || options+=(--werror)
+  if [[ $target == all ]] || grep -qs -e -Dtests=auto "$stamp"; then state=auto; fi
+  for part in tests benchmarks examples peers; do options+=("-D$part=$state"); done
   if [[ ! -f $build/build.ninja ]]; then
     # What an interrupted set-up left behind would stop the next one.
     rm -rf "$build/meson-private" "$build/meson-info"
@@ -129,7 +133,7 @@ configure() {
 
 compile() {
   say "building in $build/"
-  ninja -C "$build" </dev/null
+  ninja -C "$build" "$target" </dev/null
 }
 
 # A registry of its own: HOME may be missing or read-only, and the user's own stays as it is.
@@ -178,10 +182,11 @@ set -- "${positional[@]}"
 command=${1:-build}
 (($# == 0)) || shift
 
+target=module
 case $command in
   build | install) packages=("${build_packages[@]}") ;;
   demo) packages=("${build_packages[@]}" "${demo_packages[@]}") ;;
-  test) packages=("${build_packages[@]}" "${test_packages[@]}") ;;
+  test) packages=("${build_packages[@]}" "${test_packages[@]}") target=all ;;
   *) die "no command $command; see ./bootstrap.sh --help" ;;
 esac
 

@@ -198,22 +198,21 @@ CoarsenedKernel kernel_of(int mask_width) {
           Way::kStaged ? sizeof(typename A::Weight) : 0, Slots<A>::kBytes};
 }
 
-/// For 4-byte arithmetics one kernel for each width up to 16 and for each way that a wider one
-/// ends, so that no multiply-add is wasted: chunks of 8 and then 1 to 8 weights.
+/// Widths up to this have a kernel of their own in float, so that no register holds what the
+/// compiler can know.
+constexpr int kMostNarrow = 16;
+
 template <class A>
-CoarsenedKernel select_by_width(int mask_width) {
+CoarsenedKernel select_narrow(int mask_width) {
   using Kernel = CoarsenedKernel (*)(int);
-  static constexpr Kernel kNarrow[] = {
+  static constexpr Kernel kNarrow[kMostNarrow] = {
       kernel_of<Narrow<1>, A>,  kernel_of<Narrow<2>, A>,  kernel_of<Narrow<3>, A>,
       kernel_of<Narrow<4>, A>,  kernel_of<Narrow<5>, A>,  kernel_of<Narrow<6>, A>,
       kernel_of<Narrow<7>, A>,  kernel_of<Narrow<8>, A>,  kernel_of<Narrow<9>, A>,
       kernel_of<Narrow<10>, A>, kernel_of<Narrow<11>, A>, kernel_of<Narrow<12>, A>,
       kernel_of<Narrow<13>, A>, kernel_of<Narrow<14>, A>, kernel_of<Narrow<15>, A>,
       kernel_of<Narrow<16>, A>};
-  static constexpr Kernel kWide[] = {
-      kernel_of<Wide<1>, A>, kernel_of<Wide<2>, A>, kernel_of<Wide<3>, A>, kernel_of<Wide<4>, A>,
-      kernel_of<Wide<5>, A>, kernel_of<Wide<6>, A>, kernel_of<Wide<7>, A>, kernel_of<Wide<8>, A>};
-  return (mask_width <= 16 ? kNarrow[mask_width - 1] : kWide[(mask_width - 1) % 8])(mask_width);
+  return kNarrow[mask_width - 1](mask_width);
 }
 
 /// How many input tiles the mask's rows take one after another, and the shared memory of one.
@@ -241,10 +240,16 @@ Segments segments_of(const LaunchArguments& arguments, const CoarsenedKernel& ke
 template <class A>
 CoarsenedKernel select_kernel(const LaunchArguments& arguments) {
   const int width = arguments.mask.width;
-  const CoarsenedKernel special = select_by_width<A>(width);
-  const bool serves = arguments.storage == MaskStorage::kConstantMemory &&
-                      (width > 16 || segments_of(arguments, special).count == 1);
-  return serves ? special : kernel_of<AnyMask<4, true>, A>(width);
+  if (arguments.storage != MaskStorage::kConstantMemory)
+    return kernel_of<AnyMask<4, true>, A>(width);
+  if constexpr (std::is_same_v<typename A::Sum, float>) {
+    if (width <= kMostNarrow) {
+      const CoarsenedKernel narrow = select_narrow<A>(width);
+      return segments_of(arguments, narrow).count == 1 ? narrow
+                                                       : kernel_of<AnyMask<4, true>, A>(width);
+    }
+  }
+  return kernel_of<Chunked, A>(width);
 }
 
 /// Rows of blocks that are on the device when the launch begins, and then wait for the one before.

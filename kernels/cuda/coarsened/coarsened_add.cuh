@@ -148,9 +148,10 @@ struct Narrow {
   }
 };
 
-/// Masks of kChunk * n + Rest columns, from constant memory.
-template <int Rest>
-struct Wide {
+/// Masks of any width from constant memory, kChunk columns at a time and then the one to eight that
+/// are left. One kernel for all of them: a kernel for each remainder would contain the chunk again,
+/// and takes the compiler eight times as long.
+struct Chunked {
   static constexpr bool kStaged = false;
   static constexpr bool kSegments = true;
 
@@ -161,12 +162,32 @@ struct Wide {
                                              Cells<typename A::Cell> cells,
                                              const typename A::Weight* weights, int columns,
                                              int rows) {
-    constexpr bool kOdd = Rest % 2 != 0;
-    const int chunked = columns - Rest;
+    if (columns % 2 != 0)
+      add_chunks<A, true>(sum, cells, weights, columns, rows);
+    else
+      add_chunks<A, false>(sum, cells, weights, columns, rows);
+  }
+
+ private:
+  template <class A, bool kOdd>
+  static __device__ __forceinline__ void add_chunks(typename A::Sum (&sum)[kRows][kColumns],
+                                                    Cells<typename A::Cell> cells,
+                                                    const typename A::Weight* weights, int columns,
+                                                    int rows) {
+    int left = columns;
 #pragma unroll 1
-    for (int k = 0; k < chunked; k += kChunk, cells = cells.next())
-      add_columns<kChunk, kOdd, A>(sum, cells, weights + k, columns, rows);
-    add_columns<Rest, kOdd, A>(sum, cells, weights + chunked, columns, rows);
+    for (; left > kChunk; left -= kChunk, weights += kChunk, cells = cells.next())
+      add_columns<kChunk, kOdd, A>(sum, cells, weights, columns, rows);
+    // As chunks are even, the remainder is odd where the width is.
+    constexpr int kFirst = kOdd ? 1 : 2;
+    if (left == kFirst)
+      add_columns<kFirst, kOdd, A>(sum, cells, weights, columns, rows);
+    else if (left == kFirst + 2)
+      add_columns<kFirst + 2, kOdd, A>(sum, cells, weights, columns, rows);
+    else if (left == kFirst + 4)
+      add_columns<kFirst + 4, kOdd, A>(sum, cells, weights, columns, rows);
+    else
+      add_columns<kFirst + 6, kOdd, A>(sum, cells, weights, columns, rows);
   }
 };
 
