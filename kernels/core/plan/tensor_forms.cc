@@ -134,7 +134,7 @@ bool columns_serve(const FrameFormat& format) {
 
 /// True if rows can slide through registers with this mask. Only where columns serve.
 bool slides(const FrameFormat& format, const Mask& mask) {
-  if (mask.height > kTensorMarchRows) return false;
+  if (mask.height > kTensorSlidingRows) return false;
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (has_filtered(plane) && tensor_window(plane, *byte_phases(plane), mask).segments > 1)

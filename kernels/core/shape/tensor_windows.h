@@ -13,8 +13,9 @@ namespace convolve {
 inline constexpr int kColumnBytes = 16;
 inline constexpr int kWindowBytes = 32;
 
-/// Rows of the tallest mask that the warps march through, loading every picture row once.
-inline constexpr int kTensorMarchRows = 17;
+/// Rows of the tallest mask that is filtered with a sliding window: each picture row is
+/// loaded once.
+inline constexpr int kTensorSlidingRows = 17;
 
 /// How far the windows of columns of 16 bytes reach.
 struct TensorWindow {

@@ -88,12 +88,12 @@ struct TensorPlane {
 struct TensorArguments {
   Form form = Form::kTensorColumns;
   int plane_count = 0;
-  int blocks = 0;        ///< Of threads; of warpgroups tiles, which fewer blocks take in turns.
-  int processors = 1;    ///< Of the device.
-  int march_blocks = 0;  ///< tensor_march_blocks()
-  int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
-  int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
-  int pair_steps = 0;    ///< Of PairWindow.
+  int blocks = 0;          ///< Of threads; of warpgroups tiles, which fewer blocks take in turns.
+  int processors = 1;      ///< Of the device.
+  int sliding_blocks = 0;  ///< tensor_sliding_blocks()
+  int steps = 1;           ///< Of 8 rows that a warp of an inner column takes.
+  int early_steps = 1;     ///< Of these, whose rows come to the L2 cache before all else: of pairs.
+  int pair_steps = 0;      ///< Of PairWindow.
   int pair_shift = 0;
   OctetWindow octets;   ///< Of octets.
   TensorTiles tiles;    ///< Of tiles.
@@ -108,7 +108,7 @@ struct TensorArguments {
 };
 
 /// Blocks of 8 picture rows that the kernel of the sliding form keeps in registers.
-int tensor_march_blocks(int mask_height);
+int tensor_sliding_blocks(int mask_height);
 
 /// What a form of kernel tensor is to the host side. All functions work in the current context.
 struct TensorLauncher {

@@ -141,7 +141,7 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
       to.parts = quad_parts(plane, *phases, mask_);
     }
   }
-  if (form_ == Form::kTensorSliding) arguments.march_blocks = tensor_march_blocks(mask_.height);
+  if (form_ == Form::kTensorSliding) arguments.sliding_blocks = tensor_sliding_blocks(mask_.height);
   if (form_ == Form::kTensorTiles)
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
   else if (takes_tiles(form_))

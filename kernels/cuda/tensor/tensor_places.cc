@@ -209,13 +209,13 @@ int place_pairs(TensorArguments& arguments, int resident_blocks) {
   // sparse take as long in one wave as with several digits: 16.5 for 17.9 (9x9).
   const bool packed =
       arguments.form == Form::kTensorPackedPairs || arguments.form == Form::kTensorPackedQuads;
-  const int short_march = pixels || packed || octets ? 4 : 3;
+  const int short_slide = pixels || packed || octets ? 4 : 3;
   const bool one_wave = arguments.digits > 1 || (octets && !arguments.octets.sparse);
-  constexpr int kMostSteps = 16, kLongMarch = 4;
+  constexpr int kMostSteps = 16, kLongSlide = 4;
   const int blocks = place_steps(arguments, resident_blocks, kMostSteps);
   arguments.early_steps = 2;
-  if ((one_wave && !pixels) || arguments.steps <= kLongMarch) return blocks;
-  arguments.steps = arguments.early_steps = short_march;
+  if ((one_wave && !pixels) || arguments.steps <= kLongSlide) return blocks;
+  arguments.steps = arguments.early_steps = short_slide;
   return place_blocks(arguments);
 }
 

@@ -56,17 +56,17 @@ __device__ __forceinline__ void multiply_rows(int (&sum)[kRows][4], const uint4&
 }
 
 /// Rows of a mask whose 8 output rows see no more than kBlocks x 8 picture rows.
-CONVOLVE_HD constexpr int march_rows(int blocks) {
+CONVOLVE_HD constexpr int sliding_mask_rows(int blocks) {
   return kRows * (blocks - 1) + 1;
 }
-static_assert(march_rows(3) == kTensorMarchRows, "the planner counts on another height");
+static_assert(sliding_mask_rows(3) == kTensorSlidingRows, "the planner counts on another height");
 
-/// Masks of at most march_rows(kBlocks) rows and one segment: all that 8 output rows see is in
-/// registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
+/// Masks of at most sliding_mask_rows(kBlocks) rows and one segment: all that 8 output rows see is
+/// in registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
 /// makes codes of the sums before.
 template <Codes kCodes, bool kInside, bool kPlain, int kBlocks>
-__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane, int x,
-                                      int y, int steps, std::uint8_t* patch) {
+__device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
+                                           int x, int y, int steps, std::uint8_t* patch) {
   const Windows<kInside> windows(a, plane, x, y, patch);
   uint2 block[kBlocks][kRows];
 #pragma unroll
@@ -96,7 +96,7 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
       multiply(sum[r], first, block[kFirst][r], start);
     const auto add_rows = [&](int from) {
 #pragma unroll
-      for (int j = 0; j < march_rows(kBlocks); ++j) {
+      for (int j = 0; j < sliding_mask_rows(kBlocks); ++j) {
         if (j < from) continue;
         if (j == a.mask_height) break;
         const int b = j / kRows;
@@ -145,8 +145,8 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
 
 /// Any mask: 8 rows of outputs, and as many passes over the picture as it has segments and digits.
 template <Codes kCodes, bool kInside>
-__device__ __forceinline__ void stay(const TensorArguments& a, const TensorPlane& plane, int x,
-                                     int y, std::uint8_t* patch) {
+__device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const TensorPlane& plane,
+                                                 int x, int y, std::uint8_t* patch) {
   const Windows<kInside> windows(a, plane, x, y, patch);
   const int needed = kRows - 1 + a.mask_height;
   const uint4* fragment = plane.fragments + fresh_lane();
@@ -210,7 +210,7 @@ __device__ __forceinline__ Place place_of(const TensorPlane& plane, int block, i
   return {inside, column, (row * kWarps + static_cast<int>(threadIdx.y)) * rows};
 }
 
-/// kBlocks == 0: for any mask; otherwise the blocks of march().
+/// kBlocks == 0: for any mask; otherwise the blocks of slide_down().
 template <Codes kCodes, int kBlocks>
 __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
     tensor_kernel(const __grid_constant__ TensorArguments a) {
@@ -227,16 +227,16 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   std::uint8_t* patch = patches[threadIdx.y];
   if constexpr (kBlocks > 0) {
     if (!place.inside)
-      march<kCodes, false, false, kBlocks>(a, plane, x, place.y, 1, patch);
+      slide_down<kCodes, false, false, kBlocks>(a, plane, x, place.y, 1, patch);
     else if (plane.plain)
-      march<kCodes, true, true, kBlocks>(a, plane, x, place.y, a.steps, patch);
+      slide_down<kCodes, true, true, kBlocks>(a, plane, x, place.y, a.steps, patch);
     else
-      march<kCodes, true, false, kBlocks>(a, plane, x, place.y, a.steps, patch);
+      slide_down<kCodes, true, false, kBlocks>(a, plane, x, place.y, a.steps, patch);
   } else {
     if (place.inside)
-      stay<kCodes, true>(a, plane, x, place.y, patch);
+      filter_in_passes<kCodes, true>(a, plane, x, place.y, patch);
     else
-      stay<kCodes, false>(a, plane, x, place.y, patch);
+      filter_in_passes<kCodes, false>(a, plane, x, place.y, patch);
   }
 }
 
@@ -255,34 +255,35 @@ TensorKernel select_codes(Codes codes) {
   return tensor_kernel<Codes::kGeneral, kBlocks>;
 }
 
-TensorKernel select_kernel(Codes codes, int march_blocks) {
-  return march_blocks == 2   ? select_codes<2>(codes)
-         : march_blocks == 3 ? select_codes<3>(codes)
-                             : select_codes<0>(codes);
+TensorKernel select_kernel(Codes codes, int sliding_blocks) {
+  return sliding_blocks == 2   ? select_codes<2>(codes)
+         : sliding_blocks == 3 ? select_codes<3>(codes)
+                               : select_codes<0>(codes);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
   for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(codes, arguments.march_blocks), 0);
+    if (const cudaError_t error = load_kernel(select_kernel(codes, arguments.sliding_blocks), 0);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(Codes::kFloat, arguments.march_blocks), 32 * kWarps, blocks);
+  return resident_blocks(select_kernel(Codes::kFloat, arguments.sliding_blocks), 32 * kWarps,
+                         blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments.codes, arguments.march_blocks),
+  return launch_overlapping(select_kernel(arguments.codes, arguments.sliding_blocks),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }
 
 }  // namespace
 
-int tensor_march_blocks(int mask_height) {
-  return mask_height > march_rows(2) ? 3 : 2;
+int tensor_sliding_blocks(int mask_height) {
+  return mask_height > sliding_mask_rows(2) ? 3 : 2;
 }
 
 const TensorLauncher kTensorColumnsLauncher = {load, resident, launch};

@@ -13,7 +13,7 @@
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_store.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_sums.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 #include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {
@@ -32,7 +32,7 @@ __device__ __forceinline__ void filter_inner(const TensorArguments& a, const Ten
                                              WarpPlace place, const uint4* weights) {
   const Filter filter(plane, weights);
   OctetColumns<Filter::kSparse, kComponents> columns(a, plane, place.x);
-  march(a, plane, columns, filter, place);
+  slide_down(a, plane, columns, filter, place);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.

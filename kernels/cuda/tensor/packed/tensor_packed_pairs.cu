@@ -9,7 +9,7 @@
 // lie at the row's other end: no column needs another way.
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
 namespace {
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
              kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
   const Way way(a, plane);
   PackedColumns columns(a, plane, place.x);
-  march(a, plane, columns, way, place);
+  slide_down(a, plane, columns, way, place);
 }
 
 using PackedKernel = void (*)(TensorArguments);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/tensor/packed/tensor_packed_piece.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
 namespace {

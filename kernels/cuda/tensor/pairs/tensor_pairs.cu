@@ -31,7 +31,7 @@
 #include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
 namespace {
@@ -190,7 +190,7 @@ __device__ __forceinline__ void filter_inner(const TensorArguments& a, const Ten
              kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
   const PairFilter<Way, kParts> filter(a, plane);
   PairColumns<kParts, Way::kOuter> columns(a, plane, place.x);
-  march(a, plane, columns, filter, place);
+  slide_down(a, plane, columns, filter, place);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.

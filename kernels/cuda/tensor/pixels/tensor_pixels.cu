@@ -288,9 +288,9 @@ class PixelQuads {
 
 /// `steps` times 64 pixels x 8 rows, one below the other.
 template <class Way, int kParts>
-__device__ __forceinline__ void march_pixels(const TensorArguments& a, const TensorPlane& plane,
-                                             int x, int y, int steps, const uint4* weights,
-                                             PixelRing<kParts>& ring) {
+__device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
+                                                  const TensorPlane& plane, int x, int y, int steps,
+                                                  const uint4* weights, PixelRing<kParts>& ring) {
   using Ring = PixelRing<kParts>;
   const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
   fetch_pixels<kParts>(plane, x, top, kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
@@ -360,8 +360,8 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
   const int x = (static_cast<int>(item) - row * plane.columns) * PixelRing<kParts>::kTileBytes;
   const int y = row * kRows * a.steps;
   if (y >= plane.rows) return;
-  march_pixels<Way, kParts>(a, plane, x, y, a.steps, kShared ? weights : plane.fragments,
-                            rings[threadIdx.y]);
+  slide_down_pixels<Way, kParts>(a, plane, x, y, a.steps, kShared ? weights : plane.fragments,
+                                 rings[threadIdx.y]);
 }
 
 using PixelsKernel = void (*)(TensorArguments);

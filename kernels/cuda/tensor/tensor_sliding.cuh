@@ -55,8 +55,8 @@ __device__ __forceinline__ void drop_groups(unsigned (&words)[kParts][kGroups][k
 /// TensorArguments::steps times 128 bytes x 8 rows, one below the other. Columns load rows and make
 /// words of them, the filter codes of these, which its Output stores.
 template <class Columns, class Filter>
-__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane,
-                                      Columns& columns, const Filter& filter, WarpPlace at) {
+__device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
+                                           Columns& columns, const Filter& filter, WarpPlace at) {
   constexpr int kGroups = Filter::kGroups;
   using Output = typename Filter::Output;
   int steps = a.steps, y = at.y;
