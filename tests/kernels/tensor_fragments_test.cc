@@ -324,10 +324,11 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
 }
 
 /// The sum of output row m of a group's products, whole or sparse, with the rows that they see.
-/// `places` as octet_fragments() ends with.
+/// `metadata` as octet_fragments() ends with.
 using OctetRows = std::uint8_t[12][16];
 std::int64_t octet_products(const OctetWindow& window, const std::uint32_t* fragment,
-                            const std::uint32_t* places, const OctetRows& rows, int group, int m) {
+                            const std::uint32_t* metadata, const OctetRows& rows, int group,
+                            int m) {
   std::int64_t sum = 0;
   if (!window.sparse) {
     for (int half = 0; half < 2; ++half)
@@ -338,12 +339,12 @@ std::int64_t octet_products(const OctetWindow& window, const std::uint32_t* frag
   }
   for (int four = 0; four < 16; ++four) {
     const std::uint32_t bits =
-        places[4 * (m % 8) + m / 8 + 2 * (four / 8)] >> (4 * (four % 8)) & 0xF;
-    EXPECT_LT(bits & 3, bits >> 2) << "places are in order";
+        metadata[4 * (m % 8) + m / 8 + 2 * (four / 8)] >> (4 * (four % 8)) & 0xF;
+    EXPECT_LT(bits & 3, bits >> 2) << "metadata are in order";
     for (int n = 0; n < 2; ++n) {
-      const int place = static_cast<int>(bits >> (2 * n) & 3);
+      const int slot = static_cast<int>(bits >> (2 * n) & 3);
       sum += std::int64_t{element_a(fragment, m, 2 * four + n)} *
-             rows[4 * group + four % 4][2 * (four / 4) + place % 2 + 8 * (place / 2)];
+             rows[4 * group + four % 4][2 * (four / 4) + slot % 2 + 8 * (place / 2)];
     }
   }
   return sum;

@@ -68,7 +68,7 @@ struct TensorPlane {
   int inner_columns = 0;  ///< and their number.
   std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
   std::uint32_t edge_reciprocal = 0;   ///< Of the others.
-  bool sixteen = true;                 ///< All planes lie on 16 bytes.
+  bool aligned16 = true;               ///< All planes lie on 16 bytes.
   bool ghosts_in_tile = false;  ///< Groups: ghosts at a tile's side are samples of the same tile.
   int first_block = 0;          ///< Of the launch's.
   int edge_blocks = 0;          ///< From there on.

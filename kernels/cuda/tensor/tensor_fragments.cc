@@ -28,19 +28,19 @@ std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const
 
 /// Which two of the four samples in word i of a window, for sparse products, output c of eight
 /// sees.
-struct SparsePlaces {
+struct SparseMetadata {
   int first, second;
 };
-constexpr int kPlaceSamples[4] = {0, 1, 8, 9};
-SparsePlaces sparse_places(const Mask& mask, int i, int c) {
+constexpr int kMetadataSamples[4] = {0, 1, 8, 9};
+SparseMetadata sparse_metadata(const Mask& mask, int i, int c) {
   int seen[4], count = 0;
-  for (int place = 0; place < 4; ++place) {
-    const int kx = mask.anchor_x + 2 * i + kPlaceSamples[place] - kOctetReach - c;
-    if (kx >= 0 && kx < mask.width) seen[count++] = place;
+  for (slotnt slot = 0; slot < 4; ++slot) {
+    const int kx = mask.anchor_x + 2 * i + kMetadataSamples[slot] - kOctetReach - c;
+    if (kx >= 0 && kx < mask.width) seen[count++] = slot;
   }
   // Places are in order, and those of no weight any.
   if (count == 0) return {0, 1};
-  if (count == 1) return seen[0] < 3 ? SparsePlaces{seen[0], 3} : SparsePlaces{0, 3};
+  if (count == 1) return seen[0] < 3 ? SparseMetadata{seen[0], 3} : SparseMetadata{0, 3};
   return {seen[0], seen[1]};
 }
 
@@ -145,9 +145,9 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
               if (window.sparse) {
                 // Two weights of each four positions.
                 const int four = 8 * (w / 2) + 2 * (lane % 4) + j / 2, i = four / 4;
-                const SparsePlaces places = sparse_places(mask, i, c);
+                const SparseMetadata metadata = sparse_metadata(mask, i, c);
                 row = four % 4;
-                x = 2 * i + kPlaceSamples[j % 2 == 0 ? places.first : places.second];
+                x = 2 * i + kMetadataSamples[j % 2 == 0 ? metadata.first : metadata.second];
               }
               const int ky = 4 * group + row - w % 2, kx = mask.anchor_x + x - kOctetReach - c;
               word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
@@ -160,8 +160,8 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
   for (int lane = 0; lane < kLanes; ++lane) {
     std::uint32_t bits = 0;
     for (int n = 0; n < 8; ++n) {
-      const SparsePlaces places = sparse_places(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
-      bits |= static_cast<std::uint32_t>(places.first | places.second << 2) << (4 * n);
+      const SparseMetadata metadata = sparse_metadata(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
+      bits |= static_cast<std::uint32_t>(metadata.first | metadata.second << 2) << (4 * n);
     }
     words.push_back(bits);
   }

@@ -13,7 +13,7 @@
 #include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/tensor/tensor_fragments.h"
-#include "kernels/cuda/tensor/tensor_places.h"
+#include "kernels/cuda/tensor/tensor_geometry.h"
 
 namespace convolve {
 namespace {
@@ -257,8 +257,8 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
 }
 
 /// The planes of `format` that have something to filter, where they lie.
-TensorArguments TensorPass::placed(const FrameFormat& format, const FramePlanes& in,
-                                   const FramePlanes& out) const {
+TensorArguments TensorPass::arguments_for(const FrameFormat& format, const FramePlanes& in,
+                                          const FramePlanes& out) const {
   TensorArguments arguments = arguments_;
   arguments.plane_count = 0;
   const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
@@ -284,53 +284,53 @@ TensorArguments TensorPass::placed(const FrameFormat& format, const FramePlanes&
       to.whole_bytes =
           std::min(to.whole_bytes, component.offset + component.width * component.step);
     }
-    place_words(to);
+    find_word_stores(to);
   }
   return arguments;
 }
 
 /// Gives all planes their blocks; returns how many there are.
-int TensorPass::place(TensorArguments& arguments, bool sixteen) const {
+int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
-    to.sixteen = sixteen;
+    to.aligned16 = aligned16;
     if (in_packed())
-      take_packed_pairs(to, arguments.border);
+      prepare_packed_pairs(to, arguments.border);
     else if (in_columns())
-      place_columns(to);
+      find_inner_columns(to);
     else if (!takes_tiles(form_))
-      take_pairs(to, arguments.border, sixteen, form_ == Form::kTensorLargeQuads);
+      prepare_pairs(to, arguments.border, aligned16, form_ == Form::kTensorLargeQuads);
     else if (form_ != Form::kTensorTiles)
-      to.ghosts_in_tile =
-          sixteen && ghosts_in_tile(to, arguments.groups.tile,
-                                    arguments.groups.kinds == 1u << kPackedKind, arguments.border);
+      to.ghosts_in_tile = aligned16 && ghosts_in_tile(to, arguments.groups.tile,
+                                                      arguments.groups.kinds == 1u << kPackedKind,
+                                                      arguments.border);
   }
   if (form_ == Form::kTensorTiles)
-    return place_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
+    return assign_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
   if (takes_tiles(form_))
-    return place_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
-  if (form_ == Form::kTensorColumns) return place_steps(arguments, resident_blocks_, 1);
-  if (form_ != Form::kTensorSliding) return place_pairs(arguments, resident_blocks_);
+    return assign_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
+  if (form_ == Form::kTensorColumns) return assign_steps(arguments, resident_blocks_, 1);
+  if (form_ != Form::kTensorSliding) return assign_pair_steps(arguments, resident_blocks_);
   // Where products take most of the time it is better to let blocks follow each other: at 15x15
   // 28.8 us instead of 39.1 for I420 at 4K on an H100.
   constexpr int kFewProducts = 9, kMostSteps = 16;
   const bool few = arguments.digits * arguments.mask_height <= kFewProducts;
-  return place_steps(arguments, resident_blocks_, few ? kMostSteps : 4);
+  return assign_steps(arguments, resident_blocks_, few ? kMostSteps : 4);
 }
 
 Status TensorPass::launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                           double scale, double bias, Border border, cudaStream_t stream) {
   update_epilogues(scale, bias);
-  TensorArguments arguments = placed(format, in, out);
+  TensorArguments arguments = arguments_for(format, in, out);
   arguments.border = border;
-  const bool sixteen = on_sixteen(arguments);
-  if (!sixteen && form_info(form_).alignment == kPlaneAlignment)
+  const bool aligned16 = aligned_to_16(arguments);
+  if (!aligned16 && form_info(form_).alignment == kPlaneAlignment)
     return invalid_argument(std::string("form ") + form_info(form_).name +
                             " was planned for planes that lie on 16 bytes, and these do not");
   if (in_packed() && !packed_columns_serve(format.planes[0]))
     return invalid_argument(std::string("form ") + form_info(form_).name +
                             " was planned for rows of whole columns, and these end within one");
-  arguments.blocks = place(arguments, sixteen);
+  arguments.blocks = assign_grid(arguments, aligned16);
   if (arguments.blocks == 0) return {};
   return CONVOLVE_CUDA(tensor_launcher(form_).launch(arguments, stream));
 }

@@ -19,11 +19,11 @@ __device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArgumen
 
 /// Where a warp's outputs start in its plane. Blocks of columns at the picture's edges, whose warps
 /// take one step each, come first.
-struct WarpPlace {
+struct WarpOrigin {
   bool inner;
   int x, y;
 
-  __device__ __forceinline__ WarpPlace(const TensorArguments& a, const TensorPlane& plane) {
+  __device__ __forceinline__ WarpOrigin(const TensorArguments& a, const TensorPlane& plane) {
     int block = static_cast<int>(blockIdx.x) - plane.first_block;
     inner = block >= plane.edge_blocks;
     if (inner) block -= plane.edge_blocks;
@@ -56,10 +56,11 @@ __device__ __forceinline__ void drop_groups(unsigned (&words)[kParts][kGroups][k
 /// words of them, the filter codes of these, which its Output stores.
 template <class Columns, class Filter>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
-                                           Columns& columns, const Filter& filter, WarpPlace at) {
+                                           Columns& columns, const Filter& filter,
+                                           WarpOrigin origin) {
   constexpr int kGroups = Filter::kGroups;
   using Output = typename Filter::Output;
-  int steps = a.steps, y = at.y;
+  int steps = a.steps, y = origin.y;
   await_previous_launch();
   typename Columns::template Words<kGroups> words;
   {
@@ -69,7 +70,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     for (int s = 0; s < kGroups; ++s)
       columns.take(loads[s], s, words);
   }
-  Output output(plane, at.x, y);
+  Output output(plane, origin.x, y);
 #pragma unroll 1
   for (;;) {
     y += kRows;

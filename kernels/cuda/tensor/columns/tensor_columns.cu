@@ -189,13 +189,14 @@ __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const
 
 /// Which columns a block belongs to: those at the picture's edges, whose warps take one step each
 /// as their loads take longer, come first.
-struct Place {
+struct ColumnOrigin {
   bool inside;
   int column;
   int y;
 };
 
-__device__ __forceinline__ Place place_of(const TensorPlane& plane, int block, int steps) {
+__device__ __forceinline__ ColumnOrigin column_origin(const TensorPlane& plane, int block,
+                                                      int steps) {
   const bool inside = block >= plane.edge_blocks;
   if (inside) block -= plane.edge_blocks;
   const int columns = inside ? plane.inner_columns : plane.columns - plane.inner_columns;
@@ -220,23 +221,24 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
   const TensorPlane& plane = a.plane[p];
-  const Place place = place_of(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
-  const int x = place.column * kTensorTileBytes;
-  if (place.y >= plane.rows) return;
+  const ColumnOrigin origin =
+      column_origin(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
+  const int x = origin.column * kTensorTileBytes;
+  if (origin.y >= plane.rows) return;
   await_previous_launch();
   std::uint8_t* patch = patches[threadIdx.y];
   if constexpr (kBlocks > 0) {
-    if (!place.inside)
-      slide_down<kCodes, false, false, kBlocks>(a, plane, x, place.y, 1, patch);
+    if (!origin.inside)
+      slide_down<kCodes, false, false, kBlocks>(a, plane, x, origin.y, 1, patch);
     else if (plane.plain)
-      slide_down<kCodes, true, true, kBlocks>(a, plane, x, place.y, a.steps, patch);
+      slide_down<kCodes, true, true, kBlocks>(a, plane, x, origin.y, a.steps, patch);
     else
-      slide_down<kCodes, true, false, kBlocks>(a, plane, x, place.y, a.steps, patch);
+      slide_down<kCodes, true, false, kBlocks>(a, plane, x, origin.y, a.steps, patch);
   } else {
-    if (place.inside)
-      filter_in_passes<kCodes, true>(a, plane, x, place.y, patch);
+    if (origin.inside)
+      filter_in_passes<kCodes, true>(a, plane, x, origin.y, patch);
     else
-      filter_in_passes<kCodes, false>(a, plane, x, place.y, patch);
+      filter_in_passes<kCodes, false>(a, plane, x, origin.y, patch);
   }
 }
 

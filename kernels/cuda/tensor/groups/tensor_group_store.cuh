@@ -16,7 +16,7 @@ struct TileOrigin {
   int x, y;
 
   /// Where its samples begin in the picture.
-  __device__ __forceinline__ TilePlace place(const TensorArguments& a) const {
+  __device__ __forceinline__ HaloOrigin with_halo(const TensorArguments& a) const {
     return {x - a.groups.tile.margin, y - a.anchor_y};
   }
 };
@@ -86,7 +86,7 @@ struct OutputRows {
     step = kGroupRows * plane.dst_pitch;
     room = plane.row_bytes - at;
     rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
-    in_words = plane.sixteen;
+    in_words = plane.aligned16;
     // By the tile's last row, not the lane's: the warps of a group must all take the same branch,
     // since they meet at a barrier in one of the two.
     whole = in_words && origin.y + kGroupTileRows <= plane.rows &&

@@ -95,7 +95,7 @@ __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int ti
 
 /// Has the L2 cache fetch a tile, as far as it lies inside the picture: for four warps.
 __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const TensorTile& tile,
-                                              TilePlace at) {
+                                              HaloOrigin at) {
   const int planes = plane.period * plane.sample_bytes;
   const int begin = max(at.x, 0) * planes & ~15;
   const int end = min((at.x + kChunk * tile.chunks) * planes, plane.row_bytes) & ~15;
@@ -269,7 +269,7 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   const int row = threadIdx.y % kWarps;
   const int column = kGroupUnit * (threadIdx.x / 4) + 4 * (threadIdx.x % 4);
   const int plane_bytes = shape.rows * shape.pitch;
-  const PackedPlace packed(shape, k);
+  const PackedLayout packed(shape, k);
   const int offset = kPacked ? packed.offset : k * kBytes * plane_bytes;
   const int pitch = kPacked ? packed.pitch : shape.pitch;
   std::uint8_t* const own = samples + row * pitch + column;
@@ -344,7 +344,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
       int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
       if (tile >= a.blocks) break;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
-      if (plane.sixteen) prefetch_tile(plane, groups.tile, origin_of(plane, tile).place(a));
+      if (plane.aligned16) prefetch_tile(plane, groups.tile, origin_of(plane, tile).with_halo(a));
     }
     await_previous_launch();
     for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
@@ -354,15 +354,15 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
       const TileOrigin origin = origin_of(plane, tile);
       std::uint8_t* const to = tiles + turn.stage * groups.stage_bytes;
       if constexpr (kPacked)
-        fill_packed(a, plane, groups.tile, origin.place(a), to, thread_of_four());
+        fill_packed(a, plane, groups.tile, origin.with_halo(a), to, thread_of_four());
       else
         with_kind<kKinds>(plane, [&](auto components) {
           constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
           if (plane.ghosts_in_tile)
-            fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
+            fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.with_halo(a), to,
                                           thread_of_four());
           else
-            fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.place(a), to,
+            fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.with_halo(a), to,
                                                  thread_of_four());
         });
       barriers.full[turn.stage].arrive_with_copies();
@@ -388,7 +388,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     int tile = turn.tile;
     const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
     if (k == 0)
-      complete_tile<kKinds>(a, plane, origin_of(plane, tile).place(a).x,
+      complete_tile<kKinds>(a, plane, origin_of(plane, tile).with_halo(a).x,
                             tiles + turn.stage * groups.stage_bytes);
     filter_component<kKinds, kCodes, kSplit>(a, plane, tile, k, weights_at,
                                              tiles + turn.stage * groups.stage_bytes,

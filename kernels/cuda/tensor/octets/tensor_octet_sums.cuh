@@ -56,7 +56,7 @@ class OctetSums {
     odd_ = lower ? beside - 32 * kHalves : beside;
     mixed_ = lower ? beside + 32 * (kProducts - kHalves) : beside;
     if constexpr (kSparse)
-      places_ = reinterpret_cast<const unsigned*>(weights + 32 * kDigits * kProducts)[lane];
+      metadata_ = reinterpret_cast<const unsigned*>(weights + 32 * kDigits * kProducts)[lane];
     if constexpr (kKept) {
       load<0>(0, kept_[0]);
       load<1>(0, kept_[1]);
@@ -105,8 +105,8 @@ class OctetSums {
   __device__ __forceinline__ void add(const uint4 (&weights)[kHalves],
                                       const unsigned (&words)[kOctetWords], int (&sum)[4]) const {
     if constexpr (kSparse) {
-      multiply_sparse(sum, weights[0], places_, make_uint4(words[0], words[1], words[2], words[3]),
-                      sum);
+      multiply_sparse(sum, weights[0], metadata_,
+                      make_uint4(words[0], words[1], words[2], words[3]), sum);
     } else {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half)
@@ -224,7 +224,7 @@ class OctetSums {
   const Epilogue& general_;
   const uint4 *even_, *odd_, *mixed_;  ///< The lane's weights: where p is even; where it is odd of
                                        ///< all groups but the first, and of that.
-  unsigned places_ = 0;                ///< Of sparse weights.
+  unsigned metadata_ = 0;              ///< Of sparse weights.
   Weights kept_[kKept ? 2 : 1];
   int start_[4], second_start_[4];  ///< Of the lowest sum; of all split ones, but the second.
   float scale_, base_;

@@ -29,24 +29,24 @@ struct OctetFilter : Sums {
 /// Inner columns.
 template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
-                                             WarpPlace place, const uint4* weights) {
+                                             WarpOrigin origin, const uint4* weights) {
   const Filter filter(plane, weights);
-  OctetColumns<Filter::kSparse, kComponents> columns(a, plane, place.x);
-  slide_down(a, plane, columns, filter, place);
+  OctetColumns<Filter::kSparse, kComponents> columns(a, plane, origin.x);
+  slide_down(a, plane, columns, filter, origin);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
 template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            WarpPlace place, const uint4* weights,
+                                            WarpOrigin origin, const uint4* weights,
                                             std::uint8_t* patch) {
   await_previous_launch();
   OctetWords<Filter::kGroups> words;
-  fill_wide_patch<kComponents>(a, plane, place.x, place.y - a.anchor_y, patch);
+  fill_wide_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
   take_wide_patch<Filter::kSparse, kComponents, Filter::kGroups>(patch, words);
   typename Filter::Output::Made made;
   Filter(plane, weights).codes(words, made);
-  typename Filter::Output(plane, place.x, place.y).store_edge(made);
+  typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
 }
 
 /// kMostComponents: of any plane.
@@ -57,23 +57,23 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
   __shared__ uint4 shared_weights[Sums::kShared ? Sums::kWeights : 1];
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
-  const WarpPlace place(a, plane);
-  if (place.inner && place.y < plane.rows)
-    fetch_rows(plane, place.x, place.y - a.anchor_y,
+  const WarpOrigin origin(a, plane);
+  if (origin.inner && origin.y < plane.rows)
+    fetch_rows(plane, origin.x, origin.y - a.anchor_y,
                kGroupRows * Sums::kGroups + kRows * (a.early_steps - 1));
   const uint4* weights = a.plane[0].fragments;
   if constexpr (Sums::kShared) {
     bring_weights(weights, Sums::kWeights, shared_weights);
     weights = shared_weights;
   }
-  if (place.y >= plane.rows) return;
+  if (origin.y >= plane.rows) return;
   const auto filter = [&](auto components) {
     constexpr int kComponents = decltype(components)::value;
     using Filter = OctetFilter<Sums, kComponents>;
-    if (place.inner)
-      filter_inner<Filter, kComponents>(a, plane, place, weights);
+    if (origin.inner)
+      filter_inner<Filter, kComponents>(a, plane, origin, weights);
     else
-      filter_edge<Filter, kComponents>(a, plane, place, weights, patches[threadIdx.y]);
+      filter_edge<Filter, kComponents>(a, plane, origin, weights, patches[threadIdx.y]);
   };
   if (plane.period < kMostComponents)
     filter(std::integral_constant<int, 1>{});

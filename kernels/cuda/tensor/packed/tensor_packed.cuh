@@ -13,25 +13,25 @@ namespace {
 /// Where component k of a tile lies, from its first sample on. What a piece has of luma left of
 /// that falls into the row above, behind all that is seen of it, or before the tile
 /// (TensorGroups::lead).
-struct PackedPlace {
+struct PackedLayout {
   int offset, pitch;
 
-  __device__ __forceinline__ PackedPlace(const TensorTile& tile, int k)
+  __device__ __forceinline__ PackedLayout(const TensorTile& tile, int k)
       : offset(k < 2 ? k * kTensorTileBytes : k * tile.rows * tile.pitch),
         pitch(k < 2 ? 2 * tile.pitch : tile.pitch) {}
 };
 
 /// One of the three planes of a tile, whose column 0 is the picture's x.
-struct PackedColumns {
+struct PackedTilePlane {
   const TensorPhase& phase;
-  PackedPlace place;
+  PackedLayout layout;
   int x;
   int last;  ///< Columns from here on only outputs beyond the picture see.
 
-  __device__ __forceinline__ PackedColumns(const TensorPlane& plane, const TensorTile& tile,
-                                           int tile_x, int k)
+  __device__ __forceinline__ PackedTilePlane(const TensorPlane& plane, const TensorTile& tile,
+                                             int tile_x, int k)
       : phase(plane.phase[packed_phase(plane, k)]),
-        place(tile, k),
+        layout(tile, k),
         x(k == 0 ? 2 * tile_x + tile.margin : tile_x),
         last(min(kChunk * tile.chunks + (k == 0 ? kTensorTileBytes : 0),
                  phase.width - x + tile.reach)) {}
@@ -80,7 +80,7 @@ __device__ __forceinline__ void fill_pieces(const TensorPlane& plane, const Tens
 /// of which the caller is thread number `thread`. `at.x` counts samples of chroma and is a multiple
 /// of 8, and what is read lies on 16 bytes.
 __device__ __forceinline__ void fill_packed(const TensorArguments& a, const TensorPlane& plane,
-                                            const TensorTile& tile, TilePlace at,
+                                            const TensorTile& tile, HaloOrigin at,
                                             std::uint8_t* samples, int thread) {
   const int line = static_cast<int>(__umulhi(static_cast<unsigned>(thread), tile.reciprocal)) / 4;
   const int piece = thread - line * 4 * tile.chunks;
@@ -97,22 +97,23 @@ __device__ __forceinline__ void fill_packed(const TensorArguments& a, const Tens
   const int pieces = plane.whole_bytes / kPackedPiece;
 #pragma unroll 1
   for (int k = 0; k < 4; k += k == 0 ? 2 : 1) {
-    const PackedColumns columns(plane, tile, at.x, k);
+    const PackedTilePlane component(plane, tile, at.x, k);
     const int whole = pieces * (k == 0 ? kPieceLuma : kPieceChroma);
-    std::uint8_t* const to = samples + columns.place.offset;
+    std::uint8_t* const to = samples + component.layout.offset;
 #pragma unroll 1
-    for (int column = thread % kChunk; column < columns.last; column += kChunk) {
-      const int x = columns.x + column;
+    for (int column = thread % kChunk; column < component.last; column += kChunk) {
+      const int x = component.x + column;
       if (x >= 0 && x < whole) continue;
-      const int sample = border_index(a.border, x, columns.phase.width);
+      const int sample = border_index(a.border, x, component.phase.width);
       const std::uint8_t* const from =
-          plane.src + columns.phase.offset + max(sample, 0) * columns.phase.step;
+          plane.src + component.phase.offset + max(sample, 0) * component.phase.step;
 #pragma unroll 4
       for (int r = thread / kChunk; r < tile.rows; r += 32 * kWarps / kChunk) {
         const int row = border_index(a.border, at.y + r, plane.rows);
-        to[r * columns.place.pitch + column] = sample == kNoSignal || row == kNoSignal
-                                                   ? static_cast<std::uint8_t>(columns.phase.black)
-                                                   : __ldg(from + row * plane.src_pitch);
+        to[r * component.layout.pitch + column] =
+            sample == kNoSignal || row == kNoSignal
+                ? static_cast<std::uint8_t>(component.phase.black)
+                : __ldg(from + row * plane.src_pitch);
       }
     }
   }
@@ -131,18 +132,18 @@ __device__ __forceinline__ void make_packed_ghosts(const TensorArguments& a,
                                                    int tile_x, std::uint8_t* samples, int thread) {
 #pragma unroll 1
   for (int k = 0; k < 4; k += k == 0 ? 2 : 1) {
-    const PackedColumns columns(plane, tile, tile_x, k);
-    std::uint8_t* const own = samples + columns.place.offset;
+    const PackedTilePlane component(plane, tile, tile_x, k);
+    std::uint8_t* const own = samples + component.layout.offset;
 #pragma unroll 1
-    for (int column = thread % kChunk; column < columns.last; column += kChunk) {
-      const int x = columns.x + column;
-      if (x >= 0 && x < columns.phase.width) continue;
-      const int from = border_index(a.border, x, columns.phase.width);
+    for (int column = thread % kChunk; column < component.last; column += kChunk) {
+      const int x = component.x + column;
+      if (x >= 0 && x < component.phase.width) continue;
+      const int from = border_index(a.border, x, component.phase.width);
 #pragma unroll 4
       for (int r = thread / kChunk; r < tile.rows; r += 32 * kWarps / kChunk)
-        own[r * columns.place.pitch + column] =
-            from == kNoSignal ? static_cast<std::uint8_t>(columns.phase.black)
-                              : own[r * columns.place.pitch + from - columns.x];
+        own[r * component.layout.pitch + column] =
+            from == kNoSignal ? static_cast<std::uint8_t>(component.phase.black)
+                              : own[r * component.layout.pitch + from - component.x];
     }
   }
 }
@@ -169,9 +170,9 @@ __device__ __forceinline__ void store_packed(const TensorArguments& a, const Ten
   const TensorTile& tile = a.groups.tile;
   const int lane = threadIdx.x, row = threadIdx.y % kWarps;
   const auto codes_of = [&](int k, int width) {
-    const PackedPlace place(tile, k);
-    const int centre = a.anchor_y * place.pitch + tile.margin;
-    return samples + place.offset + row * place.pitch + width * lane +
+    const PackedLayout layout(tile, k);
+    const int centre = a.anchor_y * layout.pitch + tile.margin;
+    return samples + layout.offset + row * layout.pitch + width * lane +
            (plane.phase[packed_phase(plane, k)].filtered ? 0 : centre);
   };
   const std::uint8_t* const luma = codes_of(0, kPieceLuma);

@@ -30,7 +30,7 @@ struct PackedEpilogue {
 template <Codes kCodes, int kSteps, int kShift>
 class PackedPairs {
  public:
-  using Output = PairOutput<PairPlace>;
+  using Output = PairOutput<PairLaneMap>;
   static constexpr int kGroups = kSteps, kBlocks = 4;
 
   __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
@@ -85,7 +85,7 @@ class PackedPairs {
 template <Codes kCodes>
 class PackedQuads {
  public:
-  using Output = PairOutput<QuadPlace>;
+  using Output = PairOutput<QuadLaneMap>;
   /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
   static constexpr int kGroups = kQuadGroups, kBlocks = 3;
 
@@ -138,13 +138,13 @@ __global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
     tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
-  const WarpPlace place(a, plane);
-  if (place.y >= plane.rows) return;
-  fetch_rows(plane, place.x, place.y - a.anchor_y,
+  const WarpOrigin origin(a, plane);
+  if (origin.y >= plane.rows) return;
+  fetch_rows(plane, origin.x, origin.y - a.anchor_y,
              kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
   const Way way(a, plane);
-  PackedColumns columns(a, plane, place.x);
-  slide_down(a, plane, columns, way, place);
+  PackedColumns columns(a, plane, origin.x);
+  slide_down(a, plane, columns, way, origin);
 }
 
 using PackedKernel = void (*)(TensorArguments);

@@ -20,25 +20,26 @@ constexpr int kWordsOfPart = 4 / kParts + 2 * kOuter;
 constexpr int kPairWords = kWordsOfPart<1>;
 
 /// Where a lane's two times sixteen bytes of 128 bytes x 8 rows go, step after step: from byte
-/// Place::x() of Place::row() on, and the same Place::kNextX bytes and kNextRow rows further.
-template <class Place>
+/// LaneMap::x() of LaneMap::row() on, and the same LaneMap::kNextX bytes and kNextRow rows further.
+template <class LaneMap>
 class PairOutput {
  public:
   using Made = uint4[2];
 
   /// The outputs start at byte x of row y.
   __device__ PairOutput(const TensorPlane& plane, int x, int y)
-      : plane_(plane), row_(y + Place::row()) {
-    const int own_x = x + Place::x();
+      : plane_(plane), row_(y + LaneMap::row()) {
+    const int own_x = x + LaneMap::x();
     near_inside_ = own_x < plane.row_bytes;
-    far_inside_ = own_x + Place::kNextX < plane.row_bytes;
+    far_inside_ = own_x + LaneMap::kNextX < plane.row_bytes;
     to_ = plane.dst + row_ * plane.dst_pitch + own_x;
   }
 
   __device__ __forceinline__ void store(const Made& made) const {
     if (near_inside_ && row_ < plane_.rows) *reinterpret_cast<uint4*>(to_) = made[0];
-    if (far_inside_ && row_ + Place::kNextRow < plane_.rows)
-      *reinterpret_cast<uint4*>(to_ + Place::kNextRow * plane_.dst_pitch + Place::kNextX) = made[1];
+    if (far_inside_ && row_ + LaneMap::kNextRow < plane_.rows)
+      *reinterpret_cast<uint4*>(to_ + LaneMap::kNextRow * plane_.dst_pitch + LaneMap::kNextX) =
+          made[1];
   }
 
   __device__ __forceinline__ void next() {
@@ -54,7 +55,7 @@ class PairOutput {
 };
 
 /// Of pairs.
-struct PairPlace {
+struct PairLaneMap {
   static constexpr int kNextX = 4 * kColumnBytes, kNextRow = 0;
   static __device__ __forceinline__ int x() { return kColumnBytes * (threadIdx.x % 4); }
   static __device__ __forceinline__ int row() { return threadIdx.x / 4; }

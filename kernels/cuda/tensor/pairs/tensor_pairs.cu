@@ -48,7 +48,7 @@ struct WithStart : Weights {
 
 /// Products of 8 rows x 2 bytes.
 template <Codes kCodes, int kSteps, int kShift>
-struct Pairs : PairPlace {
+struct Pairs : PairLaneMap {
   static constexpr int kGroups = kSteps, kOuter = 1;
   using Weights = WithStart<PairWeights<kCodes, kSteps>, kCodes>;
 
@@ -70,7 +70,7 @@ struct Pairs : PairPlace {
 
 /// Products of 4 rows x 4 bytes, in the same terms.
 template <Codes kCodes, bool kLarge>
-struct Quads : QuadPlace {
+struct Quads : QuadLaneMap {
   static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
   static constexpr int kGroups = kWindow.groups + 1, kOuter = kLarge ? 2 : 1;
   using Weights = WithStart<QuadWeights<kCodes, kLarge>, kCodes>;
@@ -147,7 +147,6 @@ __device__ __forceinline__ void load_edge(const TensorArguments& a, const Tensor
 template <class Way, int kParts>
 class PairFilter {
  public:
-  using Place = Way;
   using Output = PairOutput<Way>;
   static constexpr int kGroups = Way::kGroups;
 
@@ -185,28 +184,28 @@ class PairFilter {
 /// Inner columns.
 template <class Way, int kParts>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
-                                             WarpPlace place) {
-  fetch_rows(plane, place.x, place.y - a.anchor_y,
+                                             WarpOrigin origin) {
+  fetch_rows(plane, origin.x, origin.y - a.anchor_y,
              kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
   const PairFilter<Way, kParts> filter(a, plane);
-  PairColumns<kParts, Way::kOuter> columns(a, plane, place.x);
-  slide_down(a, plane, columns, filter, place);
+  PairColumns<kParts, Way::kOuter> columns(a, plane, origin.x);
+  slide_down(a, plane, columns, filter, origin);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
 template <class Way, int kParts>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            WarpPlace place, std::uint8_t* patch) {
+                                            WarpOrigin origin, std::uint8_t* patch) {
   await_previous_launch();
   WordsOf<Way, kParts> words;
-  load_edge<Way, kParts>(a, plane, place.x, place.y - a.anchor_y, patch, words);
+  load_edge<Way, kParts>(a, plane, origin.x, origin.y - a.anchor_y, patch, words);
   uint4 sixteen[2];
   PairFilter<Way, kParts>(a, plane).codes(words, sixteen);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = place.y + Way::row() + half * Way::kNextRow;
+    const int row = origin.y + Way::row() + half * Way::kNextRow;
     if (row < plane.rows)
-      store_edge(plane, place.x + Way::x() + half * Way::kNextX, row, sixteen[half]);
+      store_edge(plane, origin.x + Way::x() + half * Way::kNextX, row, sixteen[half]);
   }
 }
 
@@ -217,14 +216,14 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
   __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Way> * kSpanBytes];
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
-  const WarpPlace place(a, plane);
-  if (place.y >= plane.rows) return;
+  const WarpOrigin origin(a, plane);
+  if (origin.y >= plane.rows) return;
   const auto filter = [&](auto parts) {
     constexpr int kParts = decltype(parts)::value;
-    if (place.inner)
-      filter_inner<Way, kParts>(a, plane, place);
+    if (origin.inner)
+      filter_inner<Way, kParts>(a, plane, origin);
     else
-      filter_edge<Way, kParts>(a, plane, place, patches[threadIdx.y]);
+      filter_edge<Way, kParts>(a, plane, origin, patches[threadIdx.y]);
   };
   if (plane.parts < kMostParts)
     filter(std::integral_constant<int, 1>{});

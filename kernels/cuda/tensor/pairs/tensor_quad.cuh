@@ -17,7 +17,7 @@ namespace {
 constexpr int kQuadGroups = kQuadWindow.groups + 1;  ///< That eight output rows see.
 
 /// As PairOutput has it: of one column.
-struct QuadPlace {
+struct QuadLaneMap {
   static constexpr int kNextX = 0, kNextRow = kGroupRows;
   static __device__ __forceinline__ int x() {
     return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4);
