@@ -9,8 +9,8 @@
 #include "kernels/core/base/round.h"
 #include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/arithmetic.h"
 
@@ -120,7 +120,7 @@ struct TileSize {
   }
 };
 TileSize tile_size(Form form, const PlaneFormat& plane) {
-  if (form != Form::kTensorTiles) return {kTensorTileBytes, kGroupTileRows};
+  if (form != Form::kTensorTiles) return {kTensorTileBytes, kWarpgroupTileRows};
   return {kTensorTileBytes * (plane.component_count == 1 ? 2 : 1), kTensorTileRows};
 }
 

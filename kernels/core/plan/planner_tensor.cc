@@ -7,8 +7,8 @@
 #include "kernels/core/plan/planner_kernels.h"
 #include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/split_digits.h"
 
@@ -92,7 +92,7 @@ void show_tile(const FrameFormat& format, Plan& plan) {
     plan.tile_height = kTensorTileRows;
   } else if (takes_tiles(plan.form)) {
     plan.tile_width = kTensorTileBytes;
-    plan.tile_height = kGroupTileRows;
+    plan.tile_height = kWarpgroupTileRows;
   }
 }
 

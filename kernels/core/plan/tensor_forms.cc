@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/shape/tensor_windows.h"
 
 namespace convolve {
@@ -52,7 +52,7 @@ int pair_pixel(const FrameFormat& format, const Mask& mask) {
     const std::optional<BytePhases> phases = byte_phases(plane);
     if (!phases || !one_epilogue(plane)) return 0;
     const PairWindow window = pair_window(plane, *phases, mask);
-    if (window.steps == 0 || (shift >= 0 && window.shift != shift)) return 0;
+    if (window.row_groups == 0 || (shift >= 0 && window.shift != shift)) return 0;
     if (!pixel.add(window.parts)) return 0;
     shift = window.shift;
   }
@@ -92,7 +92,8 @@ bool packed_components_serve(const PlaneFormat& plane) {
 
 bool packed_pairs_serve(const PlaneFormat& plane, const Mask& mask) {
   const std::optional<BytePhases> phases = byte_phases(plane);
-  return phases && pair_window(plane, *phases, mask).steps > 0 && packed_components_serve(plane);
+  return phases && pair_window(plane, *phases, mask).row_groups > 0 &&
+         packed_components_serve(plane);
 }
 
 bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
@@ -104,7 +105,8 @@ bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
 bool octets_serve(const FrameFormat& format, const Mask& mask) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
-    if (has_filtered(plane) && (!one_epilogue(plane) || octet_window(plane, mask, true).seen == 0))
+    if (has_filtered(plane) &&
+        (!one_epilogue(plane) || octet_window(plane, mask, true).product_row_groups == 0))
       return false;
   }
   return true;
@@ -177,7 +179,7 @@ bool tensor_form_serves(Form form, const FrameFormat& format, const Mask& mask, 
   if (form == Form::kTensorPackedQuads)
     return is_packed(format) && packed_quads_serve(format.planes[0], mask);
   if (form == Form::kTensorLargeQuads)
-    return quad_window(mask).groups == kLargeQuadWindow.groups && lone_bytes(format);
+    return quad_window(mask).row_groups == kLargeQuadWindow.row_groups && lone_bytes(format);
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets)
     return octets_serve(format, mask);
   if (form == Form::kTensorTiles) {
@@ -185,29 +187,30 @@ bool tensor_form_serves(Form form, const FrameFormat& format, const Mask& mask, 
     return tiles && tiles->bytes <= device.shared_bytes;
   }
   return takes_tiles(form) && device.warpgroups &&
-         tensor_groups(format, mask, digits, device.shared_bytes).has_value();
+         tensor_warpgroups(format, mask, digits, device.shared_bytes).has_value();
 }
 
 int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int digits) {
-  if (takes_tiles(form) && form != Form::kTensorTiles) return digits * group_window(mask).products;
+  if (takes_tiles(form) && form != Form::kTensorTiles)
+    return digits * warpgroup_window(mask).products;
   if (form == Form::kTensorTiles) {
     const TileWindow window = tile_window(mask);
-    return digits * window.steps * window.segments;
+    return digits * window.windows_down * window.segments;
   }
   // Of each group one with two bytes, for four pairs of rows, or of two halves of a window; the
   // device is taken to have sparse ones.
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) {
     const OctetWindow window = octet_window(plane, mask, true);
-    return digits * window.seen * (window.sparse ? 1 : 2);
+    return digits * window.product_row_groups * (window.sparse ? 1 : 2);
   }
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;
   if (makes_quads(form)) {
     // Eight rows see one group more. Each four take two at a time, or one that is left.
     const QuadWindow window = quad_window(mask);
-    return digits * window.words * (window.groups + 1) / 2;
+    return digits * window.words * (window.row_groups + 1) / 2;
   }
-  if (makes_pairs(form)) return digits * pair_window(plane, *phases, mask).steps;
+  if (makes_pairs(form)) return digits * pair_window(plane, *phases, mask).row_groups;
   return digits * tensor_window(plane, *phases, mask).segments * mask.height;
 }
 

@@ -65,15 +65,15 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
     before = std::max(before, mask.anchor_x * step - p % 2);
     after = std::max(after, (mask.width - 1 - mask.anchor_x) * step + p % 2);
   }
-  const int steps = kPairSteps[mask.height <= 5 ? 0 : 1];
+  const int row_groups = kPairRowGroups[mask.height <= 5 ? 0 : 1];
   if (all_filtered(plane))
     for (const int shift : {0, 1})
       if (before <= kPairLeft - shift && kPairLeft - shift + after < kPairWindowBytes)
-        return {steps, shift, 1};
+        return {row_groups, shift, 1};
   const int parts = parted_components(plane, phases);
   // Of pixels quads take the higher masks: at 7x7 26.3 us for 26.5, with two digits 36.6 for 42.5
   // (BGR, 4K, H100).
-  if (parts == 1 || (parts > 2 && steps != kPairSteps[0])) return {};
+  if (parts == 1 || (parts > 2 && row_groups != kPairRowGroups[0])) return {};
   // Each of them alone.
   const LonePlane lone;
   PairWindow window = pair_window(lone.plane, lone.phases, mask);
@@ -90,7 +90,7 @@ QuadWindow quad_window(const Mask& mask) {
 }
 
 int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
-  if (quad_window(mask).groups != kQuadWindow.groups) return 0;
+  if (quad_window(mask).row_groups != kQuadWindow.row_groups) return 0;
   if (tile_kind(plane) == kPackedKind) return 2;
   const int parts = parted_components(plane, phases);
   return parts == phases.period ? parts : 0;
@@ -112,7 +112,7 @@ OctetWindow octet_window(const PlaneFormat& plane, const Mask& mask, bool sparse
       mask.anchor_x > kOctetReach || mask.width - 1 - mask.anchor_x > kOctetReach)
     return {};
   for (const OctetWindow& window : kWindows)
-    if (mask.height <= octet_mask_rows(window.seen, window.groups))
+    if (mask.height <= octet_mask_rows(window.product_row_groups, window.row_groups))
       return sparse_products && mask.width <= kMostSparseColumns ? window : kWhole;
   return {};
 }

@@ -29,7 +29,7 @@ inline constexpr int kPairMaskRows = 9;
 
 /// Groups of four picture rows that it takes for 8 output rows: of masks up to 5 rows, and of
 /// others.
-inline constexpr int kPairSteps[2] = {3, 4};
+inline constexpr int kPairRowGroups[2] = {3, 4};
 
 /// Bytes of a pair's window, and of them before the output, or one less.
 inline constexpr int kPairWindowBytes = 8;
@@ -45,8 +45,8 @@ struct LonePlane {
 /// How tensor_pairs.cu sees a picture: groups of four picture rows, of which the outputs at bytes x
 /// and x + 1 of eight rows see 8 bytes each, from x - 4 + shift on.
 struct PairWindow {
-  int steps =
-      0;  ///< Groups, one of kPairSteps; 0 if the mask is too high, or spans too many bytes.
+  int row_groups =
+      0;  ///< Groups, one of kPairRowGroups; 0 if the mask is too high, or spans too many bytes.
   int shift = 0;  ///< 0 or 1.
   /// Above 1: the components, as many as a pixel has bytes, are parted first, as their bytes would
   /// span too much; then bytes, above, are samples of one. Of four, one is copied. So it is
@@ -58,13 +58,13 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
 /// What four output rows see in quads: groups of four picture rows, and of each words of four
 /// bytes, from 4 (words / 2) before their own on.
 struct QuadWindow {
-  int groups = 0;
+  int row_groups = 0;
   int words = 0;
 
   /// The mask may reach so many samples to either side.
   constexpr int reach() const { return words / 2 * 4; }
   /// Of the tallest mask: the last of four rows sees it.
-  constexpr int rows() const { return 4 * groups - 3; }
+  constexpr int rows() const { return 4 * row_groups - 3; }
 };
 inline constexpr QuadWindow kQuadWindow = {3, 3}, kLargeQuadWindow = {4, 5};
 inline constexpr int kQuadWords = kQuadWindow.words;
@@ -86,18 +86,18 @@ inline constexpr int kOctetReach = 4;
 
 /// How it sees a picture, in groups of four rows.
 struct OctetWindow {
-  int seen = 0;  ///< Groups that two output rows see, 1 to 3; 0 if it serves not this plane, or not
-                 ///< this mask.
-  int groups = 0;  ///< That eight output rows see, 3 or 4.
+  int product_row_groups = 0;  ///< Groups that two output rows see, 1 to 3; 0 if it serves not this
+                               ///< plane, or not this mask.
+  int row_groups = 0;          ///< That eight output rows see, 3 or 4.
   /// Products are sparse (mma.sp): of four samples two and two, eight samples further, an output of
   /// a mask up to eight samples wide sees two at most.
   bool sparse = false;
 };
 
-/// Tallest mask of which two output rows see so many groups, and eight so many.
-constexpr int octet_mask_rows(int seen, int groups) {
+/// Tallest mask of which two output rows see so many row_groups, and eight so many.
+constexpr int octet_mask_rows(int product_row_groups, int row_groups) {
   // The last of two output rows sees the last of their groups' rows, that of eight the last of all.
-  const int of_two = 4 * seen - 1, of_eight = 4 * groups - 7;
+  const int of_two = 4 * product_row_groups - 1, of_eight = 4 * row_groups - 7;
   return of_two < of_eight ? of_two : of_eight;
 }
 

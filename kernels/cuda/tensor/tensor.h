@@ -12,8 +12,8 @@
 #include "kernels/core/base/view.h"
 #include "kernels/core/plan/forms.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/digits.h"
 
@@ -93,11 +93,11 @@ struct TensorArguments {
   int sliding_blocks = 0;  ///< tensor_sliding_blocks()
   int steps = 1;           ///< Of 8 rows that a warp of an inner column takes.
   int early_steps = 1;     ///< Of these, whose rows come to the L2 cache before all else: of pairs.
-  int pair_steps = 0;      ///< Of PairWindow.
+  int pair_row_groups = 0;  ///< Of PairWindow.
   int pair_shift = 0;
-  OctetWindow octets;   ///< Of octets.
-  TensorTiles tiles;    ///< Of tiles.
-  TensorGroups groups;  ///< Of warpgroups.
+  OctetWindow octets;           ///< Of octets.
+  TensorTiles tiles;            ///< Of tiles.
+  TensorWarpgroups warpgroups;  ///< Of warpgroups.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;

@@ -134,7 +134,7 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
       to.segments = window.segments;
     } else if (makes_pairs(form_)) {
       const PairWindow window = pair_window(plane, *phases, mask_);
-      arguments.pair_steps = window.steps;
+      arguments.pair_row_groups = window.row_groups;
       arguments.pair_shift = window.shift;
       to.parts = window.parts;
     } else if (makes_quads(form_) && form_ != Form::kTensorLargeQuads) {
@@ -145,14 +145,14 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
   if (form_ == Form::kTensorTiles)
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
   else if (takes_tiles(form_))
-    arguments.groups = tensor_groups(format_, mask_, weights_.digits, device.shared_bytes)
-                           .value_or(TensorGroups{});
+    arguments.warpgroups = tensor_warpgroups(format_, mask_, weights_.digits, device.shared_bytes)
+                               .value_or(TensorWarpgroups{});
 }
 
 /// The words that products take of the weights for `plane`.
 std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
   if (form_ == Form::kTensorTiles) return tile_fragments(mask_, weights_);
-  if (takes_tiles(form_)) return group_fragments(mask_, weights_);
+  if (takes_tiles(form_)) return warpgroup_fragments(mask_, weights_);
   if (in_octets()) return octet_fragments(arguments_.octets, mask_, weights_);
   if (makes_quads(form_)) return quad_fragments(mask_, weights_);
   return makes_pairs(form_)
@@ -301,14 +301,15 @@ int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
     else if (!takes_tiles(form_))
       prepare_pairs(to, arguments.border, aligned16, form_ == Form::kTensorLargeQuads);
     else if (form_ != Form::kTensorTiles)
-      to.ghosts_in_tile = aligned16 && ghosts_in_tile(to, arguments.groups.tile,
-                                                      arguments.groups.kinds == 1u << kPackedKind,
-                                                      arguments.border);
+      to.ghosts_in_tile =
+          aligned16 &&
+          ghosts_in_tile(to, arguments.warpgroups.tile,
+                         arguments.warpgroups.kinds == 1u << kPackedKind, arguments.border);
   }
   if (form_ == Form::kTensorTiles)
     return assign_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
   if (takes_tiles(form_))
-    return assign_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
+    return assign_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kWarpgroupTileRows);
   if (form_ == Form::kTensorColumns) return assign_steps(arguments, resident_blocks_, 1);
   if (form_ != Form::kTensorSliding) return assign_pair_steps(arguments, resident_blocks_);
   // Where products take most of the time it is better to let blocks follow each other: at 15x15

@@ -41,15 +41,15 @@ struct WarpOrigin {
 };
 
 /// Drops the first groups of each part.
-template <int kParts, int kGroups, int kWords>
-__device__ __forceinline__ void drop_groups(unsigned (&words)[kParts][kGroups][kWords]) {
+template <int kParts, int kRowGroups, int kWords>
+__device__ __forceinline__ void drop_row_groups(unsigned (&words)[kParts][kRowGroups][kWords]) {
 #pragma unroll
   for (int c = 0; c < kParts; ++c)
 #pragma unroll
-    for (int s = 0; s + kNewGroups < kGroups; ++s)
+    for (int s = 0; s + kNewRowGroups < kRowGroups; ++s)
 #pragma unroll
       for (int w = 0; w < kWords; ++w)
-        words[c][s][w] = words[c][s + kNewGroups][w];
+        words[c][s][w] = words[c][s + kNewRowGroups][w];
 }
 
 /// TensorArguments::steps times 128 bytes x 8 rows, one below the other. Columns load rows and make
@@ -58,16 +58,16 @@ template <class Columns, class Filter>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            Columns& columns, const Filter& filter,
                                            WarpOrigin origin) {
-  constexpr int kGroups = Filter::kGroups;
+  constexpr int kRowGroups = Filter::kRowGroups;
   using Output = typename Filter::Output;
   int steps = a.steps, y = origin.y;
   await_previous_launch();
-  typename Columns::template Words<kGroups> words;
+  typename Columns::template Words<kRowGroups> words;
   {
-    typename Columns::Load loads[kGroups];
+    typename Columns::Load loads[kRowGroups];
     columns.load(y - a.anchor_y, loads);
 #pragma unroll
-    for (int s = 0; s < kGroups; ++s)
+    for (int s = 0; s < kRowGroups; ++s)
       columns.take(loads[s], s, words);
   }
   Output output(plane, origin.x, y);
@@ -75,17 +75,17 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
   for (;;) {
     y += kRows;
     const bool more = --steps > 0 && y < plane.rows;
-    typename Columns::Load loads[kNewGroups];
-    if (more) columns.load(y - a.anchor_y + kGroupRows * (kGroups - kNewGroups), loads);
+    typename Columns::Load loads[kNewRowGroups];
+    if (more) columns.load(y - a.anchor_y + kRowGroupRows * (kRowGroups - kNewRowGroups), loads);
     typename Output::Made made;
     filter.codes(words, made);
     output.store(made);
     if (!more) return;
     output.next();
-    drop_groups(words);
+    drop_row_groups(words);
 #pragma unroll
-    for (int s = 0; s < kNewGroups; ++s)
-      columns.take(loads[s], kGroups - kNewGroups + s, words);
+    for (int s = 0; s < kNewRowGroups; ++s)
+      columns.take(loads[s], kRowGroups - kNewRowGroups + s, words);
   }
 }
 

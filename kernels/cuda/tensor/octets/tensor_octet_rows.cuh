@@ -20,8 +20,8 @@ constexpr int kWideParts = 2 * kComponents;
 /// products 2 n - 4, 2 n - 3, 2 n + 4 and 2 n + 5: an output of a mask up to eight samples wide
 /// sees two.
 constexpr int kOctetWords = 4;
-template <int kGroups>
-using OctetWords = unsigned[2][kGroups][kOctetWords];
+template <int kRowGroups>
+using OctetWords = unsigned[2][kRowGroups][kOctetWords];
 
 /// Codes of two samples, wherever in them the format keeps them.
 __device__ __forceinline__ unsigned decode_two(unsigned word, const SampleLayout& layout) {
@@ -51,19 +51,19 @@ class OctetColumns {
 
  public:
   using Load = WidePiece<kComponents>;
-  template <int kGroups>
-  using Words = OctetWords<kGroups>;
+  template <int kRowGroups>
+  using Words = OctetWords<kRowGroups>;
 
   /// The outputs start at byte x. A warp has two columns or more, of two components four or more
   /// and an even number.
   __device__ OctetColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : plane_(plane), border_(a.border), pitch_(plane.src_pitch) {
-    const int lane = threadIdx.x, group = lane / 4;
+    const int lane = threadIdx.x, lane_group = lane / 4;
     const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
-    const int c = min(group, last);  // Columns behind the picture load something all the same.
+    const int c = min(lane_group, last);  // Columns behind the picture load something all the same.
     before_ = max(lane - kNext, 0);
     after_ = min(lane + kNext, 31);
-    second_ = group % kComponents != 0;
+    second_ = lane_group % kComponents != 0;
     first_ = c < kComponents;
     final_ = c > last - kComponents;
     const bool left = first_ && x == 0;
@@ -86,16 +86,16 @@ class OctetColumns {
   template <int kCount>
   __device__ __forceinline__ void load(int top, WidePiece<kComponents> (&pieces)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kGroupRows * kCount <= plane_.rows) {
+    if (top >= 0 && top + kRowGroupRows * kCount <= plane_.rows) {
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
+      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
         load_row(from, pieces[j]);
       return;
     }
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kGroupRows * j + t, plane_.rows);
+      const int row = border_index(border_, top + kRowGroupRows * j + t, plane_.rows);
       if (row != kNoSignal) {
         load_row(from_ + (row - t) * pitch_, pieces[j]);
       } else {
@@ -109,10 +109,10 @@ class OctetColumns {
     }
   }
 
-  /// Waits for a row: words[byte][group] of it.
-  template <int kGroups>
-  __device__ __forceinline__ void take(WidePiece<kComponents>& piece, int group,
-                                       OctetWords<kGroups>& words) const {
+  /// Waits for a row: words[byte][row_group] of it.
+  template <int kRowGroups>
+  __device__ __forceinline__ void take(WidePiece<kComponents>& piece, int row_group,
+                                       OctetWords<kRowGroups>& words) const {
     const bool black = ghosts_ && border_ == Border::kZero;
 #pragma unroll
     for (unsigned& word : piece.outer)
@@ -143,7 +143,7 @@ class OctetColumns {
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       const unsigned byte = b == 0 ? 0x6420 : 0x7531;
-      unsigned(&made)[kOctetWords] = words[b][group];
+      unsigned(&made)[kOctetWords] = words[b][row_group];
       if constexpr (kSparse) {
 #pragma unroll
         for (int n = 0; n < 2; ++n) {
@@ -218,7 +218,7 @@ class OctetColumns {
   const TensorPlane& plane_;
   Border border_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's bytes in its row of a group that starts at row 0.
+  const std::uint8_t* from_;  ///< The lane's bytes in its row of a row group that starts at row 0.
   int beside_;
   int before_, after_;  ///< Lanes of the samples beside the lane's.
   unsigned select_ = 0;
@@ -229,7 +229,7 @@ class OctetColumns {
 /// kPartBytes (kParts r + c), from four samples before the outputs on.
 template <int kComponents>
 constexpr int kPartBytes = kTileSamples<kComponents> + 8;
-constexpr int kWidePatchRows = kPairSteps[1] * kGroupRows;
+constexpr int kWidePatchRows = kPairRowGroups[1] * kRowGroupRows;
 constexpr int kWidePatchBytes = kWidePatchRows * 4 * kPartBytes<2>;
 static_assert(kWidePatchRows * 2 * kPartBytes<1> <= kWidePatchBytes, "one component takes less");
 
@@ -263,22 +263,22 @@ __device__ __noinline__ void fill_wide_patch(const TensorArguments& a, const Ten
   __syncwarp();
 }
 
-/// words[byte][group] of a warp's lanes, from a patch.
-template <bool kSparse, int kComponents, int kGroups>
+/// words[byte][row_group] of a warp's lanes, from a patch.
+template <bool kSparse, int kComponents, int kRowGroups>
 __device__ __forceinline__ void take_wide_patch(const std::uint8_t* patch,
-                                                OctetWords<kGroups>& words) {
-  const int lane = threadIdx.x, group = lane / 4;
+                                                OctetWords<kRowGroups>& words) {
+  const int lane = threadIdx.x, lane_group = lane / 4;
   constexpr int kBytes = kPartBytes<kComponents>, kParts = kWideParts<kComponents>;
   const std::uint8_t* const from = patch +
-                                   kBytes * (kParts * (lane % 4) + 2 * (group % kComponents)) +
-                                   8 * (group / kComponents);
+                                   kBytes * (kParts * (lane % 4) + 2 * (lane_group % kComponents)) +
+                                   8 * (lane_group / kComponents);
 #pragma unroll
   for (int b = 0; b < 2; ++b)
 #pragma unroll
-    for (int j = 0; j < kGroups; ++j)
+    for (int j = 0; j < kRowGroups; ++j)
 #pragma unroll
       for (int n = 0; n < kOctetWords; ++n) {
-        const std::uint8_t* const part = from + kBytes * (kParts * kGroupRows * j + b);
+        const std::uint8_t* const part = from + kBytes * (kParts * kRowGroupRows * j + b);
         if constexpr (kSparse) {
           const auto* const pairs = reinterpret_cast<const std::uint16_t*>(part);
           words[b][j][n] = pairs[n] | static_cast<unsigned>(pairs[n + 4]) << 16;

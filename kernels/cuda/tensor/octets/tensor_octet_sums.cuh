@@ -15,27 +15,29 @@
 namespace convolve {
 namespace {
 
-/// kSeen, kAllGroups, kSparseProducts: of OctetWindow. kDigits: of the weights, three where sums
-/// are split.
-template <int kSeen, int kAllGroups, bool kSparseProducts, WideCodes kCodes, int kDigits>
+/// kProductRowGroups, kAllRowGroups, kSparseProducts: of OctetWindow. kDigits: of the weights,
+/// three where sums are split.
+template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideCodes kCodes,
+          int kDigits>
 class OctetSums {
   static constexpr bool kSplit = kCodes == WideCodes::kSplit;
   /// Sums of each power of 256, the lowest first: split ones lack that of 256^0.
   static constexpr int kLeftOut = kSplit ? 1 : 0, kPowers = kDigits + 1 - kLeftOut;
   static_assert(!kSplit || (kDigits == kMostDigits && kPowers == kSplitSums));
   /// Products of a group, and of a digit.
-  static constexpr int kHalves = kSparseProducts ? 1 : 2, kProducts = kHalves * kSeen;
+  static constexpr int kHalves = kSparseProducts ? 1 : 2, kProducts = kHalves * kProductRowGroups;
   /// Masks end before the second half of the last group that two rows see: what the lower lanes
   /// have of the first where p is odd counts nothing.
-  static constexpr bool kEndBefore = octet_mask_rows(kSeen, kAllGroups) < 4 * kSeen - 1;
+  static constexpr bool kEndBefore =
+      octet_mask_rows(kProductRowGroups, kAllRowGroups) < 4 * kProductRowGroups - 1;
   struct Weights {
-    uint4 of[kSeen][kHalves];
+    uint4 of[kProductRowGroups][kHalves];
   };
   static constexpr bool kKept = kDigits == 1 && kSparseProducts;
 
  public:
   static constexpr bool kSparse = kSparseProducts, kClamped = kCodes == WideCodes::kFloat;
-  static constexpr int kGroups = kAllGroups;
+  static constexpr int kRowGroups = kAllRowGroups;
   /// What octet_fragments() has, of uint4; nothing of that in shared memory where each lane keeps
   /// its weights.
   static constexpr int kWeights = 32 * kDigits * kProducts + (kSparse ? 8 : 0);
@@ -80,7 +82,7 @@ class OctetSums {
 
   /// made[r] = the codes of output row r: of sample lane / 4 in columns 2 (lane % 4), the low half,
   /// and 2 (lane % 4) + 1.
-  __device__ __forceinline__ void codes(const OctetWords<kGroups>& words,
+  __device__ __forceinline__ void codes(const OctetWords<kRowGroups>& words,
                                         unsigned (&made)[kRows]) const {
     codes_of_rows<0>(words, made);
     codes_of_rows<1>(words, made);
@@ -93,7 +95,7 @@ class OctetSums {
   template <int kOdd>
   __device__ __forceinline__ void load(int d, Weights& weights) const {
 #pragma unroll
-    for (int j = 0; j < kSeen; ++j) {
+    for (int j = 0; j < kProductRowGroups; ++j) {
       const uint4* const from = kOdd == 0 ? even_ : j == 0 ? mixed_ : odd_;
 #pragma unroll
       for (int half = 0; half < kHalves; ++half)
@@ -116,7 +118,7 @@ class OctetSums {
 
   /// Of output rows 2 p and 2 p + 1 of p = kOdd and kOdd + 2.
   template <int kOdd>
-  __device__ __forceinline__ void codes_of_rows(const OctetWords<kGroups>& words,
+  __device__ __forceinline__ void codes_of_rows(const OctetWords<kRowGroups>& words,
                                                 unsigned (&made)[kRows]) const {
     // Words of the first of the groups that p sees.
     unsigned first[2][2][kOctetWords];
@@ -131,7 +133,7 @@ class OctetSums {
           if constexpr (kOdd == 0 || kEndBefore)
             first[i][b][n] = words[b][i][n];
           else
-            first[i][b][n] = lower_ ? words[b][i + kSeen][n] : words[b][i][n];
+            first[i][b][n] = lower_ ? words[b][i + kProductRowGroups][n] : words[b][i][n];
     int sum[kPowers][2][4];
 #pragma unroll
     for (int power = 0; power < kPowers; ++power)
@@ -151,7 +153,7 @@ class OctetSums {
       for (int b = 1; b >= 0; --b) {
         if (d + b < kLeftOut) continue;
 #pragma unroll
-        for (int j = 0; j < kSeen; ++j)
+        for (int j = 0; j < kProductRowGroups; ++j)
 #pragma unroll
           for (int i = 0; i < 2; ++i)
             if (j == 0)

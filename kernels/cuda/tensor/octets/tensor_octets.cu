@@ -41,9 +41,9 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
                                             WarpOrigin origin, const uint4* weights,
                                             std::uint8_t* patch) {
   await_previous_launch();
-  OctetWords<Filter::kGroups> words;
+  OctetWords<Filter::kRowGroups> words;
   fill_wide_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
-  take_wide_patch<Filter::kSparse, kComponents, Filter::kGroups>(patch, words);
+  take_wide_patch<Filter::kSparse, kComponents, Filter::kRowGroups>(patch, words);
   typename Filter::Output::Made made;
   Filter(plane, weights).codes(words, made);
   typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
   const WarpOrigin origin(a, plane);
   if (origin.inner && origin.y < plane.rows)
     fetch_rows(plane, origin.x, origin.y - a.anchor_y,
-               kGroupRows * Sums::kGroups + kRows * (a.early_steps - 1));
+               kRowGroupRows * Sums::kRowGroups + kRows * (a.early_steps - 1));
   const uint4* weights = a.plane[0].fragments;
   if constexpr (Sums::kShared) {
     bring_weights(weights, Sums::kWeights, shared_weights);
@@ -91,41 +91,41 @@ OctetsKernel select_components(const TensorArguments& a) {
   return components == 1 ? tensor_octets_kernel<Sums, 1> : tensor_octets_kernel<Sums, 2>;
 }
 
-template <int kSeen, int kGroups, bool kSparse, WideCodes kCodes>
+template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kCodes>
 OctetsKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, kCodes, 1>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kCodes, 1>>(a);
     case 2:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, kCodes, 2>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kCodes, 2>>(a);
     default:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, kCodes, 3>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kCodes, 3>>(a);
   }
 }
 
-template <int kSeen, int kGroups, bool kSparse>
+template <int kProductRowGroups, int kRowGroups, bool kSparse>
 OctetsKernel select_codes(const TensorArguments& a, WideCodes codes) {
   switch (codes) {
     case WideCodes::kFloat:
-      return select_digits<kSeen, kGroups, kSparse, WideCodes::kFloat>(a);
+      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kFloat>(a);
     case WideCodes::kDouble:
-      return select_digits<kSeen, kGroups, kSparse, WideCodes::kDouble>(a);
+      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kDouble>(a);
     case WideCodes::kSplit:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, WideCodes::kSplit, kMostDigits>>(
-          a);
+      return select_components<
+          OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kSplit, kMostDigits>>(a);
     case WideCodes::kGeneral:
       break;
   }
-  return select_digits<kSeen, kGroups, kSparse, WideCodes::kGeneral>(a);
+  return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral>(a);
 }
 
 OctetsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
   const OctetWindow& window = a.octets;
   if (!window.sparse) return select_codes<3, 4, false>(a, codes);
-  if (window.seen == 1) return select_codes<1, 3, true>(a, codes);
-  if (window.seen == 3) return select_codes<3, 4, true>(a, codes);
-  return window.groups == 3 ? select_codes<2, 3, true>(a, codes)
-                            : select_codes<2, 4, true>(a, codes);
+  if (window.product_row_groups == 1) return select_codes<1, 3, true>(a, codes);
+  if (window.product_row_groups == 3) return select_codes<3, 4, true>(a, codes);
+  return window.row_groups == 3 ? select_codes<2, 3, true>(a, codes)
+                                : select_codes<2, 4, true>(a, codes);
 }
 
 cudaError_t load(const TensorArguments& arguments) {

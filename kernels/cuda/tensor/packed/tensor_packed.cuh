@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Packed 4:2:2 (YUY2 and its kin) in the tiles of tensor_groups.cu: of the bytes of 128 samples of
-// chroma, luma lies apart as one plane of 256, and each chroma as a plane of 128. To products these
-// are four components, of which luma's two halves lie side by side.
+// Packed 4:2:2 (YUY2 and its kin) in the tiles of tensor_warpgroups.cu: of the bytes of 128 samples
+// of chroma, luma lies apart as one plane of 256, and each chroma as a plane of 128. To products
+// these are four components, of which luma's two halves lie side by side.
 #pragma once
 
-#include "kernels/cuda/tensor/groups/tensor_group_store.cuh"
+#include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
 #include "kernels/cuda/tensor/packed/tensor_packed_piece.cuh"
 
 namespace convolve {
@@ -12,7 +12,7 @@ namespace {
 
 /// Where component k of a tile lies, from its first sample on. What a piece has of luma left of
 /// that falls into the row above, behind all that is seen of it, or before the tile
-/// (TensorGroups::lead).
+/// (TensorWarpgroups::lead).
 struct PackedLayout {
   int offset, pitch;
 
@@ -167,7 +167,7 @@ __device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, i
 /// lies.
 __device__ __forceinline__ void store_packed(const TensorArguments& a, const TensorPlane& plane,
                                              TileOrigin origin, const std::uint8_t* samples) {
-  const TensorTile& tile = a.groups.tile;
+  const TensorTile& tile = a.warpgroups.tile;
   const int lane = threadIdx.x, row = threadIdx.y % kWarps;
   const auto codes_of = [&](int k, int width) {
     const PackedLayout layout(tile, k);
@@ -184,16 +184,16 @@ __device__ __forceinline__ void store_packed(const TensorArguments& a, const Ten
   std::uint8_t* to = plane.dst + y * plane.dst_pitch + x;
   if (x >= plane.row_bytes) return;
 #pragma unroll 4
-  for (int i = 0; i < kGroups; ++i, to += kGroupRows * plane.dst_pitch) {
-    const int down = kGroupRows * i * tile.pitch;
-    if (y + kGroupRows * i >= plane.rows) break;
+  for (int i = 0; i < kTileRowGroups; ++i, to += kWarpgroupOutputRows * plane.dst_pitch) {
+    const int down = kWarpgroupOutputRows * i * tile.pitch;
+    if (y + kWarpgroupOutputRows * i >= plane.rows) break;
     const uint4 piece = packed_bytes(*reinterpret_cast<const uint2*>(luma + 2 * down),
                                      *reinterpret_cast<const unsigned*>(even + down),
                                      *reinterpret_cast<const unsigned*>(odd + down), first_luma);
     if (whole)
       *reinterpret_cast<uint4*>(to) = piece;
     else
-      store_packed_end(plane, x, y + kGroupRows * i, piece);
+      store_packed_end(plane, x, y + kWarpgroupOutputRows * i, piece);
   }
 }
 

@@ -27,11 +27,11 @@ struct PackedEpilogue {
 };
 
 /// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
-template <Codes kCodes, int kSteps, int kShift>
+template <Codes kCodes, int kWindowRowGroups, int kShift>
 class PackedPairs {
  public:
   using Output = PairOutput<PairLaneMap>;
-  static constexpr int kGroups = kSteps, kBlocks = 4;
+  static constexpr int kRowGroups = kWindowRowGroups, kBlocks = 4;
 
   __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -41,7 +41,7 @@ class PackedPairs {
         luma_first_(luma_first(plane)) {}
 
   /// A lane's sixteen bytes, twice.
-  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
+  __device__ __forceinline__ void codes(const PackedWords<kRowGroups>& words,
                                         uint4 (&sixteen)[2]) const {
     uint2 made_luma[2];
     unsigned made_chroma[2][2];
@@ -75,7 +75,7 @@ class PackedPairs {
   }
 
  private:
-  PairWeights<kCodes, kSteps> weights_;
+  PairWeights<kCodes, kRowGroups> weights_;
   float scale_;
   PackedEpilogue luma_, chroma_;
   bool luma_first_;
@@ -87,7 +87,7 @@ class PackedQuads {
  public:
   using Output = PairOutput<QuadLaneMap>;
   /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
-  static constexpr int kGroups = kQuadGroups, kBlocks = 3;
+  static constexpr int kRowGroups = kQuadRowGroups, kBlocks = 3;
 
   __device__ PackedQuads(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -99,7 +99,7 @@ class PackedQuads {
     make_starts<kCodes>(chroma_.start, chroma_start_);
   }
 
-  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
+  __device__ __forceinline__ void codes(const PackedWords<kRowGroups>& words,
                                         uint4 (&sixteen)[2]) const {
     constexpr int kQuads = 4;
     int start[kQuads][4], sum[2][kQuads][4];
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
   const WarpOrigin origin(a, plane);
   if (origin.y >= plane.rows) return;
   fetch_rows(plane, origin.x, origin.y - a.anchor_y,
-             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+             kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
   const Way way(a, plane);
   PackedColumns columns(a, plane, origin.x);
   slide_down(a, plane, columns, way, origin);
@@ -151,9 +151,9 @@ using PackedKernel = void (*)(TensorArguments);
 
 template <Codes kCodes>
 PackedKernel select_way(const TensorArguments& a) {
-  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
+  constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
   if (a.form == Form::kTensorPackedQuads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
-  if (a.pair_steps == kFew)
+  if (a.pair_row_groups == kFew)
     return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 0>>
                              : tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 1>>;
   return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 0>>

@@ -9,8 +9,8 @@
 namespace convolve {
 namespace {
 
-constexpr int kGroupRows = 4;
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+constexpr int kRowGroupRows = 4;
+constexpr int kNewRowGroups = kRows / kRowGroupRows;  ///< Of each step but the first.
 
 /// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
 /// or 16 samples of each of two components that are parted, for four products. kOuter: words of
@@ -106,21 +106,21 @@ __device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
 }
 
 /// The mask, of which one digit stays in registers.
-template <Codes kCodes, int kSteps>
+template <Codes kCodes, int kRowGroups>
 class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
       : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
     if constexpr (kOne) {
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
+      for (int s = 0; s < kRowGroups; ++s)
         only_[s] = __ldg(fragments_ + 32 * s);
     }
   }
 
   /// sum = start + products with the words of all steps.
   template <int kShift, int kProducts, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
+  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kRowGroups][kWords],
                                               const int (&start)[4],
                                               int (&sum)[kProducts][4]) const {
     int first[kProducts][4];
@@ -131,10 +131,10 @@ class PairWeights {
         first[i][k] = kOne || digits_ == 1 ? start[k] : 0;
     multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], first);
 #pragma unroll
-    for (int s = 1; s < kSteps; ++s)
+    for (int s = 1; s < kRowGroups; ++s)
       multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
     if constexpr (!kOne) {
-      const uint4* fragment = fragments_ + 32 * kSteps;
+      const uint4* fragment = fragments_ + 32 * kRowGroups;
 #pragma unroll 1
       for (int left = digits_ - 1; left > 0; --left) {
 #pragma unroll
@@ -143,7 +143,7 @@ class PairWeights {
           for (int k = 0; k < 4; ++k)
             sum[i][k] = sum[i][k] * 256 + (left == 1 ? start[k] : 0);
 #pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
+        for (int s = 0; s < kRowGroups; ++s, fragment += 32)
           multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
       }
     }
@@ -152,7 +152,7 @@ class PairWeights {
  private:
   static constexpr bool kOne = kCodes == Codes::kBits;
   const uint4* fragments_;
-  uint4 only_[kSteps];
+  uint4 only_[kRowGroups];
   int digits_;
 };
 

@@ -34,8 +34,8 @@ class PairColumns {
 
  public:
   using Load = PairPiece<kParts, kOuter>;
-  template <int kGroups>
-  using Words = unsigned[kParts][kGroups][kWords];
+  template <int kRowGroups>
+  using Words = unsigned[kParts][kRowGroups][kWords];
 
   /// The outputs start at byte x.
   __device__ PairColumns(const TensorArguments& a, const TensorPlane& plane, int x)
@@ -71,16 +71,16 @@ class PairColumns {
   template <int kCount>
   __device__ __forceinline__ void load(int top, Load (&pieces)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kGroupRows * kCount <= rows_) {
+    if (top >= 0 && top + kRowGroupRows * kCount <= rows_) {
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
+      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
         load_row(from, pieces[j]);
       return;
     }
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kGroupRows * j + t, rows_);
+      const int row = border_index(border_, top + kRowGroupRows * j + t, rows_);
       if (row != kNoSignal) {
         load_row(from_ + (row - t) * pitch_, pieces[j]);
       } else {
@@ -92,10 +92,10 @@ class PairColumns {
     }
   }
 
-  /// Waits for a row: words[c][group] of it.
-  template <int kGroups>
-  __device__ __forceinline__ void take(const Load& piece, int group,
-                                       unsigned (&words)[kParts][kGroups][kWords]) const {
+  /// Waits for a row: words[c][row_group] of it.
+  template <int kRowGroups>
+  __device__ __forceinline__ void take(const Load& piece, int row_group,
+                                       unsigned (&words)[kParts][kRowGroups][kWords]) const {
     const unsigned all[4] = {piece.own.x, piece.own.y, piece.own.z, piece.own.w};
 #pragma unroll
     for (int c = 0; c < kParts; ++c) {
@@ -108,7 +108,7 @@ class PairColumns {
       for (int n = 0; n < kOuter; ++n)
         outer[n] = parted<kParts>(piece.outer, c, n);
       if (ghosts_ && border_ != Border::kWrap) make_ghosts(own, outer);
-      unsigned(&made)[kWords] = words[c][group];
+      unsigned(&made)[kWords] = words[c][row_group];
 #pragma unroll
       for (int n = 0; n < kOuter; ++n) {
         const unsigned before = __shfl_sync(~0u, own[kOwn - kOuter + n], before_);
@@ -153,7 +153,7 @@ class PairColumns {
   Border border_;
   int rows_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
+  const std::uint8_t* from_;  ///< The lane's column in its row of a row group that starts at row 0.
   int beside_;
   int before_, after_;  ///< Lanes of the columns beside the lane's.
   unsigned select_ = 0, far_select_ = 0, black_;

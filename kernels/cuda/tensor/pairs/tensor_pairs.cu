@@ -47,15 +47,15 @@ struct WithStart : Weights {
 };
 
 /// Products of 8 rows x 2 bytes.
-template <Codes kCodes, int kSteps, int kShift>
+template <Codes kCodes, int kWindowRowGroups, int kShift>
 struct Pairs : PairLaneMap {
-  static constexpr int kGroups = kSteps, kOuter = 1;
-  using Weights = WithStart<PairWeights<kCodes, kSteps>, kCodes>;
+  static constexpr int kRowGroups = kWindowRowGroups, kOuter = 1;
+  using Weights = WithStart<PairWeights<kCodes, kRowGroups>, kCodes>;
 
   /// made[half]: words of a component in these sixteen bytes, and in the others.
   template <int kWords, int kMade>
   static __device__ __forceinline__ void codes(const Weights& weights,
-                                               const unsigned (&words)[kGroups][kWords],
+                                               const unsigned (&words)[kRowGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
     int sum[2 * kMade][4];
@@ -72,12 +72,12 @@ struct Pairs : PairLaneMap {
 template <Codes kCodes, bool kLarge>
 struct Quads : QuadLaneMap {
   static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
-  static constexpr int kGroups = kWindow.groups + 1, kOuter = kLarge ? 2 : 1;
+  static constexpr int kRowGroups = kWindow.row_groups + 1, kOuter = kLarge ? 2 : 1;
   using Weights = WithStart<QuadWeights<kCodes, kLarge>, kCodes>;
 
   template <int kWords, int kMade>
   static __device__ __forceinline__ void codes(const Weights& weights,
-                                               const unsigned (&words)[kGroups][kWords],
+                                               const unsigned (&words)[kRowGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
     static_assert(kWords == kMade + kWindow.words - 1, "the last window ends with the last word");
@@ -96,7 +96,7 @@ struct Quads : QuadLaneMap {
 
 /// Picture rows that the patch of an edge holds: whole turns of fill_patch().
 template <class Way>
-constexpr int kPatchRows = (Way::kGroups * kGroupRows + kRows - 1) / kRows* kRows;
+constexpr int kPatchRows = (Way::kRowGroups * kRowGroupRows + kRows - 1) / kRows* kRows;
 
 // Out of line: code that nearly all warps skip makes them wait for theirs.
 
@@ -117,7 +117,7 @@ __device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row
 
 /// What a lane holds of the rows that eight output rows see, components one after the other.
 template <class Way, int kParts>
-using WordsOf = unsigned[kParts][Way::kGroups][kWordsOfPart<kParts, Way::kOuter>];
+using WordsOf = unsigned[kParts][Way::kRowGroups][kWordsOfPart<kParts, Way::kOuter>];
 
 /// Rows that columns with ghosts of other kinds than PairColumns knows see.
 template <class Way, int kParts>
@@ -130,11 +130,11 @@ __device__ __forceinline__ void load_edge(const TensorArguments& a, const Tensor
   const std::uint8_t* from =
       patch + lane % 4 * kSpanBytes + kMargin - 4 * kParts * kOuter + kColumnBytes * column;
 #pragma unroll
-  for (int j = 0; j < Way::kGroups; ++j) {
+  for (int j = 0; j < Way::kRowGroups; ++j) {
     unsigned all[kAll];
 #pragma unroll
     for (int w = 0; w < kAll; ++w)
-      all[w] = reinterpret_cast<const unsigned*>(from + j * kGroupRows * kSpanBytes)[w];
+      all[w] = reinterpret_cast<const unsigned*>(from + j * kRowGroupRows * kSpanBytes)[w];
 #pragma unroll
     for (int c = 0; c < kParts; ++c)
 #pragma unroll
@@ -148,7 +148,7 @@ template <class Way, int kParts>
 class PairFilter {
  public:
   using Output = PairOutput<Way>;
-  static constexpr int kGroups = Way::kGroups;
+  static constexpr int kRowGroups = Way::kRowGroups;
 
   __device__ PairFilter(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -186,7 +186,7 @@ template <class Way, int kParts>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
                                              WarpOrigin origin) {
   fetch_rows(plane, origin.x, origin.y - a.anchor_y,
-             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+             kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
   const PairFilter<Way, kParts> filter(a, plane);
   PairColumns<kParts, Way::kOuter> columns(a, plane, origin.x);
   slide_down(a, plane, columns, filter, origin);
@@ -233,17 +233,17 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
 
 using PairsKernel = void (*)(TensorArguments);
 
-template <int kSteps, int kShift, int kMostParts>
+template <int kRowGroups, int kShift, int kMostParts>
 PairsKernel select_codes(Codes codes) {
   switch (codes) {
     case Codes::kBits:
-      return tensor_pairs_kernel<Pairs<Codes::kBits, kSteps, kShift>, kMostParts>;
+      return tensor_pairs_kernel<Pairs<Codes::kBits, kRowGroups, kShift>, kMostParts>;
     case Codes::kFloat:
-      return tensor_pairs_kernel<Pairs<Codes::kFloat, kSteps, kShift>, kMostParts>;
+      return tensor_pairs_kernel<Pairs<Codes::kFloat, kRowGroups, kShift>, kMostParts>;
     case Codes::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Pairs<Codes::kGeneral, kSteps, kShift>, kMostParts>;
+  return tensor_pairs_kernel<Pairs<Codes::kGeneral, kRowGroups, kShift>, kMostParts>;
 }
 
 template <bool kLarge, int kMostParts>
@@ -263,8 +263,8 @@ template <int kMostParts>
 PairsKernel select_window(const TensorArguments& a, Codes codes) {
   if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(codes);
   if (a.form == Form::kTensorQuads) return select_quads<false, kMostParts>(codes);
-  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
-  if (a.pair_steps == kFew)
+  constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
+  if (a.pair_row_groups == kFew)
     return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)
                              : select_codes<kFew, 1, kMostParts>(codes);
   return a.pair_shift == 0 ? select_codes<kMany, 0, kMostParts>(codes)

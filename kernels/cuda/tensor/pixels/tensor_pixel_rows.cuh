@@ -28,16 +28,16 @@ struct PixelRing {
   /// for that pitch, of four as the rows of a group begin 0, 41, 20 and 61 pieces behind its own
   /// beginning.
   static constexpr int kPitch = kTileBytes + 2 * kPiece;
-  static constexpr int kGroupBytes = kParts == 3 ? kGroupRows * kPitch : 80 * kPiece;
-  static constexpr int kStageBytes = 2 * kGroupBytes;
+  static constexpr int kRowGroupBytes = kParts == 3 ? kRowGroupRows * kPitch : 80 * kPiece;
+  static constexpr int kStageBytes = 2 * kRowGroupBytes;
 
   std::uint8_t rows[kStages * kStageBytes];
   std::uint8_t codes[kRows * kTileBytes];
 
   /// Where row r of a stage begins, from the stage's own beginning on.
   static __device__ __forceinline__ int row_offset(int r) {
-    const int group = r / kGroupRows, own = r % kGroupRows;
-    return group * kGroupBytes +
+    const int row_group = r / kRowGroupRows, own = r % kRowGroupRows;
+    return row_group * kRowGroupBytes +
            (kParts == 3 ? own * kPitch : own % 2 * 41 * kPiece + own / 2 * 20 * kPiece);
   }
 

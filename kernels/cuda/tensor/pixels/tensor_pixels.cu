@@ -94,47 +94,46 @@ struct PixelCodes {
   float scale, base;
 };
 
-/// Products of 8 rows x 2 samples. group(s, words) parts group s of the picture rows that a step
-/// sees. One digit stays in registers.
+/// Products of 8 rows x 2 samples. load_rows(s, words) parts group s of the picture rows that a
+/// step sees. One digit stays in registers.
 template <Codes kCodes, int kShift>
 class PixelPairs {
-  static constexpr int kSteps = kPairSteps[0];
   static constexpr bool kOne = kCodes == Codes::kBits;
   using Words = unsigned[kFiltered][4];
   using Sums = int[kFiltered][4][4];
 
  public:
-  static constexpr int kGroups = kSteps;
-  static constexpr int kFragments = kOne ? 0 : kSteps;  ///< Of a digit, if there are several.
+  static constexpr int kRowGroups = kPairRowGroups[0];
+  static constexpr int kFragments = kOne ? 0 : kRowGroups;  ///< Of a digit, if there are several.
 
   __device__ PixelPairs(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
       : fragments_(weights + threadIdx.x), digits_(a.digits) {
     spread(plane.phase[0].start, start_);
     if constexpr (kOne) {
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
+      for (int s = 0; s < kRowGroups; ++s)
         only_[s] = __ldg(plane.fragments + threadIdx.x + 32 * s);
     }
   }
 
   /// The codes of a step, in the ring.
-  template <int kParts, class Group>
-  __device__ __forceinline__ void filter(const Group& group, const PixelCodes& codes, int first,
-                                         PixelRing<kParts>& ring) const {
+  template <int kParts, class LoadRows>
+  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelCodes& codes,
+                                         int first, PixelRing<kParts>& ring) const {
     Sums sums;
     if constexpr (kOne) {
       begin_sums(start_, sums);
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
+      for (int s = 0; s < kRowGroups; ++s) {
         Words words;
-        group(s, words);
+        load_rows(s, words);
         add(only_[s], words, sums);
       }
     } else {
-      Words words[kSteps];
+      Words words[kRowGroups];
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        group(s, words[s]);
+      for (int s = 0; s < kRowGroups; ++s)
+        load_rows(s, words[s]);
       int start[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k)
@@ -144,7 +143,7 @@ class PixelPairs {
 #pragma unroll 1
       for (int left = digits_;;) {
 #pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
+        for (int s = 0; s < kRowGroups; ++s, fragment += 32)
           add(weights_at<kParts>(fragment), words[s], sums);
         if (--left == 0) break;
         shift_sums(left == 1 ? start_[0] : 0, sums);
@@ -172,7 +171,7 @@ class PixelPairs {
   }
 
   const uint4* fragments_;
-  uint4 only_[kSteps];
+  uint4 only_[kRowGroups];
   int digits_;
   int start_[4];
 };
@@ -187,7 +186,7 @@ class PixelQuads {
   using Weights = uint4[kQuadWords][2];
 
  public:
-  static constexpr int kGroups = kQuadGroups;
+  static constexpr int kRowGroups = kQuadRowGroups;
   static constexpr int kFragments = kOne ? 0 : 2 * kQuadWords;
 
   __device__ PixelQuads(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
@@ -197,11 +196,11 @@ class PixelQuads {
       load([&](int i) { return __ldg(plane.fragments + threadIdx.x + i); }, only_);
   }
 
-  template <int kParts, class Group>
-  __device__ __forceinline__ void filter(const Group& group, const PixelCodes& codes, int first,
-                                         PixelRing<kParts>& ring) const {
+  template <int kParts, class LoadRows>
+  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelCodes& codes,
+                                         int first, PixelRing<kParts>& ring) const {
     Sums sums[2];
-    Words words[kQuadGroups];
+    Words words[kQuadRowGroups];
     int start[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k)
@@ -211,14 +210,14 @@ class PixelQuads {
     if constexpr (kOne) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        group(2 * half, words[2 * half]);
-        group(2 * half + 1, words[2 * half + 1]);
+        load_rows(2 * half, words[2 * half]);
+        load_rows(2 * half + 1, words[2 * half + 1]);
         add(only_, half, words, sums);
       }
     } else {
 #pragma unroll
-      for (int s = 0; s < kQuadGroups; ++s)
-        group(s, words[s]);
+      for (int s = 0; s < kQuadRowGroups; ++s)
+        load_rows(s, words[s]);
       const uint4* fragments = fragments_;
 #pragma unroll 1
       for (int left = digits_;;) {
@@ -259,7 +258,8 @@ class PixelQuads {
   /// Adds the products with groups 2 half and 2 half + 1: whole ones of their own rows, and halves
   /// of the other four.
   static __device__ __forceinline__ void add(const Weights& weights, int half,
-                                             const Words (&words)[kQuadGroups], Sums (&sums)[2]) {
+                                             const Words (&words)[kQuadRowGroups],
+                                             Sums (&sums)[2]) {
     const Words &above = words[2 * half], &below = words[2 * half + 1];
 #pragma unroll
     for (int m = 0; m < kQuadWords; ++m) {
@@ -293,13 +293,14 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
                                                   const uint4* weights, PixelRing<kParts>& ring) {
   using Ring = PixelRing<kParts>;
   const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
-  fetch_pixels<kParts>(plane, x, top, kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
+  fetch_pixels<kParts>(plane, x, top,
+                       kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
   const Way way(a, plane, weights);
   const PixelCodes codes = {plane.phase[0].general, in_register(plane.scale),
                             in_register(plane.phase[0].base)};
   const int first = plane.phase[0].filtered ? 0 : 1;
   steps = min(steps, (plane.rows - y + kRows - 1) / kRows);
-  PixelRows<kParts> rows(a, plane, x, top, kGroupRows * Way::kGroups + kRows * (steps - 1));
+  PixelRows<kParts> rows(a, plane, x, top, kRowGroupRows * Way::kRowGroups + kRows * (steps - 1));
   const PixelGhosts<kParts> ghosts(a, plane, x);
   PixelOutput<kParts> output(a, plane, ring, x, y);
   await_previous_launch();
@@ -326,7 +327,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
     }
     way.template filter<kParts>(
         [&](int s, auto& words) {
-          part_pixels<kParts>(ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kGroupBytes + own,
+          part_pixels<kParts>(ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kRowGroupBytes + own,
                               first, words);
         },
         codes, first, ring);
