@@ -20,13 +20,13 @@
 namespace convolve {
 
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
-using Codes = DigitEpilogue::Codes;
+using Quantiser = DigitEpilogue::Codes;
 
 /// How those of tensor_octets.cu do.
 enum class WideCodes : int {
   kGeneral,  ///< By the epilogue for any sum.
   kDouble,   ///< The same, where it divides nothing, and values fit 32 bits.
-  kFloat,    ///< As Codes::kFloat says.
+  kFloat,    ///< As Quantiser::kFloat says.
   kSplit,    ///< As SplitEpilogue says.
 };
 
@@ -102,7 +102,7 @@ struct TensorArguments {
   int anchor_y = 0;
   int digits = 1;
   Border border = Border::kReplicate;
-  Codes codes = Codes::kGeneral;
+  Quantiser quantiser = Quantiser::kGeneral;
   WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets.
   TensorPlane plane[kMaxPlanes];
 };

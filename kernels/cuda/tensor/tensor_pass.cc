@@ -189,13 +189,13 @@ void TensorPass::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
   // All components must come to codes in one way: the least of what each could. The kernels of
   // small masks take kBits to mean one digit, which sums of that size have anyway.
-  Codes most = weights_.digits == 1 && !in_octets() ? Codes::kBits : Codes::kFloat;
+  Quantiser most = weights_.digits == 1 && !in_octets() ? Quantiser::kBits : Quantiser::kFloat;
   do {
-    arguments_.codes = most;
+    arguments_.quantiser = most;
     for (int p = 0; p < format_.plane_count; ++p)
       if (has_filtered(format_.planes[p]))
-        most = std::min(most, update_plane(p, scale, bias, arguments_.codes));
-  } while (most != arguments_.codes);
+        most = std::min(most, update_plane(p, scale, bias, arguments_.quantiser));
+  } while (most != arguments_.quantiser);
   if (in_octets()) arguments_.wide_codes = choose_wide_codes();
   have_epilogues_ = true;
   scale_ = scale;
@@ -204,7 +204,7 @@ void TensorPass::update_epilogues(double scale, double bias) {
 
 WideCodes TensorPass::choose_wide_codes() const {
   if (split()) return WideCodes::kSplit;
-  if (arguments_.codes == Codes::kFloat) return WideCodes::kFloat;
+  if (arguments_.quantiser == Quantiser::kFloat) return WideCodes::kFloat;
   for (int p = 0; p < format_.plane_count; ++p) {
     if (!has_filtered(format_.planes[p])) continue;
     const TensorPlane& plane = arguments_.plane[p];
@@ -215,7 +215,7 @@ WideCodes TensorPass::choose_wide_codes() const {
   return WideCodes::kDouble;
 }
 
-Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
+Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser most) {
   TensorPlane& to = arguments_.plane[p];
   to.copies = false;
   const TensorPhase* shown = nullptr;

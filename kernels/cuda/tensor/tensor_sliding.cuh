@@ -78,7 +78,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     typename Columns::Load loads[kNewRowGroups];
     if (more) columns.load(y - a.anchor_y + kRowGroupRows * (kRowGroups - kNewRowGroups), loads);
     typename Output::Made made;
-    filter.codes(words, made);
+    filter.apply(words, made);
     output.store(made);
     if (!more) return;
     output.next();

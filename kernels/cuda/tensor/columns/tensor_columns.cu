@@ -64,7 +64,7 @@ static_assert(sliding_mask_rows(3) == kTensorSlidingRows, "the planner counts on
 /// Masks of at most sliding_mask_rows(kBlocks) rows and one segment: all that 8 output rows see is
 /// in registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
 /// makes codes of the sums before.
-template <Codes kCodes, bool kInside, bool kPlain, int kBlocks>
+template <Quantiser kQuantiser, bool kInside, bool kPlain, int kBlocks>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            int x, int y, int steps, std::uint8_t* patch) {
   const Windows<kInside> windows(a, plane, x, y, patch);
@@ -114,9 +114,9 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     const bool more = kInside && step + 1 < steps && top + kRows < plane.rows;
     if (more) windows.load(0, kRows * (step + kBlocks), kRows, block[kFirst]);
     if constexpr (kPlain)
-      store_plain_rows<kCodes>(plane, x, top, sum);
+      store_plain_rows<kQuantiser>(plane, x, top, sum);
     else
-      store_rows<kCodes>(plane, x, top, sum);
+      store_rows<kQuantiser>(plane, x, top, sum);
     return more;
   };
   if constexpr (!kInside) {
@@ -144,7 +144,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
 }
 
 /// Any mask: 8 rows of outputs, and as many passes over the picture as it has segments and digits.
-template <Codes kCodes, bool kInside>
+template <Quantiser kQuantiser, bool kInside>
 __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const TensorPlane& plane,
                                                  int x, int y, std::uint8_t* patch) {
   const Windows<kInside> windows(a, plane, x, y, patch);
@@ -182,9 +182,9 @@ __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const
     shift_sums(a, plane, x, digit, sum);
   }
   if (kInside && plane.plain)
-    store_plain_rows<kCodes>(plane, x, y, sum);
+    store_plain_rows<kQuantiser>(plane, x, y, sum);
   else
-    store_rows<kCodes>(plane, x, y, sum);
+    store_rows<kQuantiser>(plane, x, y, sum);
 }
 
 /// Which columns a block belongs to: those at the picture's edges, whose warps take one step each
@@ -212,7 +212,7 @@ __device__ __forceinline__ ColumnOrigin column_origin(const TensorPlane& plane, 
 }
 
 /// kBlocks == 0: for any mask; otherwise the blocks of slide_down().
-template <Codes kCodes, int kBlocks>
+template <Quantiser kQuantiser, int kBlocks>
 __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
     tensor_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kRows * kSpanBytes];
@@ -229,55 +229,56 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   std::uint8_t* patch = patches[threadIdx.y];
   if constexpr (kBlocks > 0) {
     if (!origin.inside)
-      slide_down<kCodes, false, false, kBlocks>(a, plane, x, origin.y, 1, patch);
+      slide_down<kQuantiser, false, false, kBlocks>(a, plane, x, origin.y, 1, patch);
     else if (plane.plain)
-      slide_down<kCodes, true, true, kBlocks>(a, plane, x, origin.y, a.steps, patch);
+      slide_down<kQuantiser, true, true, kBlocks>(a, plane, x, origin.y, a.steps, patch);
     else
-      slide_down<kCodes, true, false, kBlocks>(a, plane, x, origin.y, a.steps, patch);
+      slide_down<kQuantiser, true, false, kBlocks>(a, plane, x, origin.y, a.steps, patch);
   } else {
     if (origin.inside)
-      filter_in_passes<kCodes, true>(a, plane, x, origin.y, patch);
+      filter_in_passes<kQuantiser, true>(a, plane, x, origin.y, patch);
     else
-      filter_in_passes<kCodes, false>(a, plane, x, origin.y, patch);
+      filter_in_passes<kQuantiser, false>(a, plane, x, origin.y, patch);
   }
 }
 
 using TensorKernel = void (*)(TensorArguments);
 
 template <int kBlocks>
-TensorKernel select_codes(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_kernel<Codes::kBits, kBlocks>;
-    case Codes::kFloat:
-      return tensor_kernel<Codes::kFloat, kBlocks>;
-    case Codes::kGeneral:
+TensorKernel select_codes(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return tensor_kernel<Quantiser::kBits, kBlocks>;
+    case Quantiser::kFloat:
+      return tensor_kernel<Quantiser::kFloat, kBlocks>;
+    case Quantiser::kGeneral:
       break;
   }
-  return tensor_kernel<Codes::kGeneral, kBlocks>;
+  return tensor_kernel<Quantiser::kGeneral, kBlocks>;
 }
 
-TensorKernel select_kernel(Codes codes, int sliding_blocks) {
-  return sliding_blocks == 2   ? select_codes<2>(codes)
-         : sliding_blocks == 3 ? select_codes<3>(codes)
-                               : select_codes<0>(codes);
+TensorKernel select_kernel(Quantiser quantiser, int sliding_blocks) {
+  return sliding_blocks == 2   ? select_codes<2>(quantiser)
+         : sliding_blocks == 3 ? select_codes<3>(quantiser)
+                               : select_codes<0>(quantiser);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(codes, arguments.sliding_blocks), 0);
+  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
+    if (const cudaError_t error =
+            load_kernel(select_kernel(quantiser, arguments.sliding_blocks), 0);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(Codes::kFloat, arguments.sliding_blocks), 32 * kWarps,
+  return resident_blocks(select_kernel(Quantiser::kFloat, arguments.sliding_blocks), 32 * kWarps,
                          blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments.codes, arguments.sliding_blocks),
+  return launch_overlapping(select_kernel(arguments.quantiser, arguments.sliding_blocks),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }

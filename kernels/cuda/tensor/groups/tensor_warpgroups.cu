@@ -258,7 +258,7 @@ __device__ __forceinline__ void complete_tile(const TensorArguments& a, const Te
 }
 
 /// Filters component k of a tile, and after its last one says that its stage is free.
-template <unsigned kKinds, Codes kCodes, bool kSplit>
+template <unsigned kKinds, Quantiser kQuantiser, bool kSplit>
 __device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
                                                  int tile, int k, unsigned weights,
                                                  std::uint8_t* samples, Barrier& free) {
@@ -286,14 +286,14 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
       const OutputRows<kBytes> out(plane, origin, column, row);
       if (out.whole) {
         if (threadIdx.x == 0) free.arrive(32);
-        store_codes<kCodes, kSplit>(plane, out, sum);
+        quantise_to_picture<kQuantiser, kSplit>(plane, out, sum);
         return;
       }
     }
     // Until all four warps' products have read it.
     sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
-    keep_codes<kCodes, kSplit, kBytes>(plane, phase, own + offset, plane_bytes,
-                                       kWarpgroupOutputRows * pitch, sum);
+    quantise_to_tile<kQuantiser, kSplit, kBytes>(plane, phase, own + offset, plane_bytes,
+                                                 kWarpgroupOutputRows * pitch, sum);
   }
   if (k + 1 < plane.period) return;
   if constexpr (kPacked) {
@@ -310,9 +310,9 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   free.arrive();
 }
 
-/// kKinds: TensorWarpgroups::kinds. kCodes: a block's first tiles wait for the code of the kernel,
-/// too, so there is to be no more of it than is used.
-template <unsigned kKinds, bool kOnePlane, Codes kCodes, bool kSplit = false>
+/// kKinds: TensorWarpgroups::kinds. kQuantiser: a block's first tiles wait for the code of the
+/// kernel, too, so there is to be no more of it than is used.
+template <unsigned kKinds, bool kOnePlane, Quantiser kQuantiser, bool kSplit = false>
 __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     tensor_warpgroups_kernel(const __grid_constant__ TensorArguments a) {
   constexpr Roles kRoles = roles(kKinds, kSplit);
@@ -393,9 +393,9 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     if (k == 0)
       complete_tile<kKinds>(a, plane, origin_of(plane, tile).with_halo(a).x,
                             tiles + turn.stage * warpgroups.stage_bytes);
-    filter_component<kKinds, kCodes, kSplit>(a, plane, tile, k, weights_at,
-                                             tiles + turn.stage * warpgroups.stage_bytes,
-                                             barriers.free[turn.stage]);
+    filter_component<kKinds, kQuantiser, kSplit>(a, plane, tile, k, weights_at,
+                                                 tiles + turn.stage * warpgroups.stage_bytes,
+                                                 barriers.free[turn.stage]);
     if (++k < plane.period) continue;
     k = 0;
     turn.advance(consumers, warpgroups.stages);
@@ -404,55 +404,56 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
 
 using WarpgroupsKernel = void (*)(TensorArguments);
 
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 WarpgroupsKernel select_kinds(const TensorArguments& a) {
   const bool one = a.warpgroups.one_plane;
   switch (a.warpgroups.kinds) {
     case 0b1:
-      return one ? tensor_warpgroups_kernel<0b1, true, kCodes>
-                 : tensor_warpgroups_kernel<0b1, false, kCodes>;
+      return one ? tensor_warpgroups_kernel<0b1, true, kQuantiser>
+                 : tensor_warpgroups_kernel<0b1, false, kQuantiser>;
     case 0b100:
-      return tensor_warpgroups_kernel<0b100, true, kCodes>;
+      return tensor_warpgroups_kernel<0b100, true, kQuantiser>;
     case 0b1000:
-      return tensor_warpgroups_kernel<0b1000, true, kCodes>;
+      return tensor_warpgroups_kernel<0b1000, true, kQuantiser>;
     case kPackedKinds:
-      return tensor_warpgroups_kernel<kPackedKinds, true, kCodes>;
+      return tensor_warpgroups_kernel<kPackedKinds, true, kQuantiser>;
     case 0b10000:
-      return one ? tensor_warpgroups_kernel<0b10000, true, kCodes>
-                 : tensor_warpgroups_kernel<0b10000, false, kCodes>;
+      return one ? tensor_warpgroups_kernel<0b10000, true, kQuantiser>
+                 : tensor_warpgroups_kernel<0b10000, false, kQuantiser>;
     case 0b100000:
     case 0b110000:
-      return tensor_warpgroups_kernel<0b110000, false, kCodes>;
+      return tensor_warpgroups_kernel<0b110000, false, kQuantiser>;
     default:
-      return tensor_warpgroups_kernel<0b11, false, kCodes>;
+      return tensor_warpgroups_kernel<0b11, false, kQuantiser>;
   }
 }
 
 /// The kernel of split sums.
 WarpgroupsKernel select_split(const TensorArguments& a) {
   if (a.warpgroups.kinds != 0b10000)
-    return tensor_warpgroups_kernel<0b110000, false, Codes::kGeneral, true>;
-  return a.warpgroups.one_plane ? tensor_warpgroups_kernel<0b10000, true, Codes::kGeneral, true>
-                                : tensor_warpgroups_kernel<0b10000, false, Codes::kGeneral, true>;
+    return tensor_warpgroups_kernel<0b110000, false, Quantiser::kGeneral, true>;
+  return a.warpgroups.one_plane
+             ? tensor_warpgroups_kernel<0b10000, true, Quantiser::kGeneral, true>
+             : tensor_warpgroups_kernel<0b10000, false, Quantiser::kGeneral, true>;
 }
 
-WarpgroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
+WarpgroupsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorSplitWarpgroups) return select_split(a);
-  switch (codes) {
-    case Codes::kBits:
-      return select_kinds<Codes::kBits>(a);
-    case Codes::kFloat:
-      return select_kinds<Codes::kFloat>(a);
-    case Codes::kGeneral:
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return select_kinds<Quantiser::kBits>(a);
+    case Quantiser::kFloat:
+      return select_kinds<Quantiser::kFloat>(a);
+    case Quantiser::kGeneral:
       break;
   }
-  return select_kinds<Codes::kGeneral>(a);
+  return select_kinds<Quantiser::kGeneral>(a);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
+  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
     if (const cudaError_t error =
-            load_kernel(select_kernel(arguments, codes), arguments.warpgroups.bytes);
+            load_kernel(select_kernel(arguments, quantiser), arguments.warpgroups.bytes);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
@@ -463,7 +464,7 @@ cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   const bool split = arguments.form == Form::kTensorSplitWarpgroups;
   const int blocks = std::min(arguments.blocks, arguments.processors);
   return launch_overlapping(
-      select_kernel(arguments, arguments.codes), dim3(static_cast<unsigned>(blocks)),
+      select_kernel(arguments, arguments.quantiser), dim3(static_cast<unsigned>(blocks)),
       dim3(32, static_cast<unsigned>(roles(arguments.warpgroups.kinds, split).warps())),
       arguments.warpgroups.bytes, stream, arguments);
 }

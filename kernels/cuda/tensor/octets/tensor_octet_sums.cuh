@@ -17,10 +17,10 @@ namespace {
 
 /// kProductRowGroups, kAllRowGroups, kSparseProducts: of OctetWindow. kDigits: of the weights,
 /// three where sums are split.
-template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideCodes kCodes,
+template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideCodes kQuantiser,
           int kDigits>
 class OctetSums {
-  static constexpr bool kSplit = kCodes == WideCodes::kSplit;
+  static constexpr bool kSplit = kQuantiser == WideCodes::kSplit;
   /// Sums of each power of 256, the lowest first: split ones lack that of 256^0.
   static constexpr int kLeftOut = kSplit ? 1 : 0, kPowers = kDigits + 1 - kLeftOut;
   static_assert(!kSplit || (kDigits == kMostDigits && kPowers == kSplitSums));
@@ -36,7 +36,7 @@ class OctetSums {
   static constexpr bool kKept = kDigits == 1 && kSparseProducts;
 
  public:
-  static constexpr bool kSparse = kSparseProducts, kClamped = kCodes == WideCodes::kFloat;
+  static constexpr bool kSparse = kSparseProducts, kClamped = kQuantiser == WideCodes::kFloat;
   static constexpr int kRowGroups = kAllRowGroups;
   /// What octet_fragments() has, of uint4; nothing of that in shared memory where each lane keeps
   /// its weights.
@@ -73,7 +73,7 @@ class OctetSums {
         start_[k] = __float_as_int(kSplitStart) + unknown;
         second_start_[k] = __float_as_int(kSplitStart) + start + unknown;
       } else {
-        start_[k] = (kCodes == WideCodes::kDouble ? start ^ kSign : start) + unknown;
+        start_[k] = (kQuantiser == WideCodes::kDouble ? start ^ kSign : start) + unknown;
       }
     }
     // Values of the float way lie within 16 bits and a sign, whatever the samples could hold.
@@ -82,10 +82,10 @@ class OctetSums {
 
   /// made[r] = the codes of output row r: of sample lane / 4 in columns 2 (lane % 4), the low half,
   /// and 2 (lane % 4) + 1.
-  __device__ __forceinline__ void codes(const OctetWords<kRowGroups>& words,
+  __device__ __forceinline__ void apply(const OctetWords<kRowGroups>& words,
                                         unsigned (&made)[kRows]) const {
-    codes_of_rows<0>(words, made);
-    codes_of_rows<1>(words, made);
+    apply_to_rows<0>(words, made);
+    apply_to_rows<1>(words, made);
   }
 
  private:
@@ -118,7 +118,7 @@ class OctetSums {
 
   /// Of output rows 2 p and 2 p + 1 of p = kOdd and kOdd + 2.
   template <int kOdd>
-  __device__ __forceinline__ void codes_of_rows(const OctetWords<kRowGroups>& words,
+  __device__ __forceinline__ void apply_to_rows(const OctetWords<kRowGroups>& words,
                                                 unsigned (&made)[kRows]) const {
     // Words of the first of the groups that p sees.
     unsigned first[2][2][kOctetWords];
@@ -175,7 +175,7 @@ class OctetSums {
       }
 #pragma unroll
       for (int row = 0; row < 2; ++row)
-        made[2 * (2 * i + kOdd) + row] = codes_of(values[2 * row], values[2 * row + 1]);
+        made[2 * (2 * i + kOdd) + row] = quantise_two(values[2 * row], values[2 * row + 1]);
     }
   }
 
@@ -198,28 +198,28 @@ class OctetSums {
   }
 
   /// The codes of two values, which the output clamps where they are not kClamped.
-  __device__ __forceinline__ unsigned codes_of(int low, int high) const {
-    if constexpr (kCodes == WideCodes::kFloat) {
+  __device__ __forceinline__ unsigned quantise_two(int low, int high) const {
+    if constexpr (kQuantiser == WideCodes::kFloat) {
       const auto bits = [&](int v) {
         return __float_as_uint(fmaf(static_cast<float>(v), scale_, base_));
       };
       return __vimin_s16x2_relu(__byte_perm(bits(low), bits(high), 0x5410), most_);
     } else {
-      return clamp_two(code_of_value(low), code_of_value(high));
+      return clamp_two(quantise_value(low), quantise_value(high));
     }
   }
 
   /// A code that need not be clamped yet.
-  __device__ __forceinline__ int code_of_value(int value) const {
+  __device__ __forceinline__ int quantise_value(int value) const {
     if constexpr (kSplit) {
       return __float2int_rn(__int_as_float(value));
-    } else if constexpr (kCodes == WideCodes::kDouble) {
+    } else if constexpr (kQuantiser == WideCodes::kDouble) {
       // 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code another's.
       const double exact = __hiloint2double(0x43300000, value) - 4503601774854144.0;
       return __double2loint(
           fma(exact, general_.wide.scale, general_.wide.base + 6755399441055744.0));
     } else {
-      return code_of(value, general_);
+      return quantise_sum(value, general_);
     }
   }
 

@@ -45,7 +45,7 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
   fill_wide_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
   take_wide_patch<Filter::kSparse, kComponents, Filter::kRowGroups>(patch, words);
   typename Filter::Output::Made made;
-  Filter(plane, weights).codes(words, made);
+  Filter(plane, weights).apply(words, made);
   typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
 }
 
@@ -91,21 +91,21 @@ OctetsKernel select_components(const TensorArguments& a) {
   return components == 1 ? tensor_octets_kernel<Sums, 1> : tensor_octets_kernel<Sums, 2>;
 }
 
-template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kCodes>
+template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kQuantiser>
 OctetsKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
-      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kCodes, 1>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 1>>(a);
     case 2:
-      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kCodes, 2>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 2>>(a);
     default:
-      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kCodes, 3>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 3>>(a);
   }
 }
 
 template <int kProductRowGroups, int kRowGroups, bool kSparse>
-OctetsKernel select_codes(const TensorArguments& a, WideCodes codes) {
-  switch (codes) {
+OctetsKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
+  switch (quantiser) {
     case WideCodes::kFloat:
       return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kFloat>(a);
     case WideCodes::kDouble:
@@ -119,21 +119,21 @@ OctetsKernel select_codes(const TensorArguments& a, WideCodes codes) {
   return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral>(a);
 }
 
-OctetsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
+OctetsKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
   const OctetWindow& window = a.octets;
-  if (!window.sparse) return select_codes<3, 4, false>(a, codes);
-  if (window.product_row_groups == 1) return select_codes<1, 3, true>(a, codes);
-  if (window.product_row_groups == 3) return select_codes<3, 4, true>(a, codes);
-  return window.row_groups == 3 ? select_codes<2, 3, true>(a, codes)
-                                : select_codes<2, 4, true>(a, codes);
+  if (!window.sparse) return select_codes<3, 4, false>(a, quantiser);
+  if (window.product_row_groups == 1) return select_codes<1, 3, true>(a, quantiser);
+  if (window.product_row_groups == 3) return select_codes<3, 4, true>(a, quantiser);
+  return window.row_groups == 3 ? select_codes<2, 3, true>(a, quantiser)
+                                : select_codes<2, 4, true>(a, quantiser);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  for (const WideCodes codes :
+  for (const WideCodes quantiser :
        {WideCodes::kFloat, WideCodes::kDouble, WideCodes::kGeneral, WideCodes::kSplit}) {
-    if (split != (codes == WideCodes::kSplit)) continue;
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
+    if (split != (quantiser == WideCodes::kSplit)) continue;
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
         error != cudaSuccess)
       return error;
   }

@@ -163,21 +163,21 @@ __device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, i
   }
 }
 
-/// Brings what keep_codes() kept of all components to the picture, and what is copied from where it
-/// lies.
+/// Brings what quantise_to_tile() kept of all components to the picture, and what is copied from
+/// where it lies.
 __device__ __forceinline__ void store_packed(const TensorArguments& a, const TensorPlane& plane,
                                              TileOrigin origin, const std::uint8_t* samples) {
   const TensorTile& tile = a.warpgroups.tile;
   const int lane = threadIdx.x, row = threadIdx.y % kWarps;
-  const auto codes_of = [&](int k, int width) {
+  const auto samples_of = [&](int k, int width) {
     const PackedLayout layout(tile, k);
     const int centre = a.anchor_y * layout.pitch + tile.margin;
     return samples + layout.offset + row * layout.pitch + width * lane +
            (plane.phase[packed_phase(plane, k)].filtered ? 0 : centre);
   };
-  const std::uint8_t* const luma = codes_of(0, kPieceLuma);
-  const std::uint8_t* const even = codes_of(2, kPieceChroma);
-  const std::uint8_t* const odd = codes_of(3, kPieceChroma);
+  const std::uint8_t* const luma = samples_of(0, kPieceLuma);
+  const std::uint8_t* const even = samples_of(2, kPieceChroma);
+  const std::uint8_t* const odd = samples_of(3, kPieceChroma);
   const bool first_luma = luma_first(plane);
   const int x = 4 * origin.x + kPackedPiece * lane, y = origin.y + row;
   const bool whole = x + kPackedPiece <= plane.whole_bytes;

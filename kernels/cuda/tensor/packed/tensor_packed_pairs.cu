@@ -27,7 +27,7 @@ struct PackedEpilogue {
 };
 
 /// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
-template <Codes kCodes, int kWindowRowGroups, int kShift>
+template <Quantiser kQuantiser, int kWindowRowGroups, int kShift>
 class PackedPairs {
  public:
   using Output = PairOutput<PairLaneMap>;
@@ -41,7 +41,7 @@ class PackedPairs {
         luma_first_(luma_first(plane)) {}
 
   /// A lane's sixteen bytes, twice.
-  __device__ __forceinline__ void codes(const PackedWords<kRowGroups>& words,
+  __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
                                         uint4 (&sixteen)[2]) const {
     uint2 made_luma[2];
     unsigned made_chroma[2][2];
@@ -52,8 +52,8 @@ class PackedPairs {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const auto word = [&](int w) {
-          return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, luma_.general, scale_,
-                                   luma_.base);
+          return quantise_pair_word<kQuantiser>(sum[2 * w], sum[2 * w + 1], half, luma_.general,
+                                                scale_, luma_.base);
         };
         made_luma[half] = make_uint2(word(0), word(1));
       }
@@ -65,8 +65,8 @@ class PackedPairs {
           words.chroma[c], {chroma_.start, chroma_.start, chroma_.start, chroma_.start}, sum);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        made_chroma[half][c] =
-            pair_word<kCodes>(sum[0], sum[1], half, chroma_.general, scale_, chroma_.base);
+        made_chroma[half][c] = quantise_pair_word<kQuantiser>(sum[0], sum[1], half, chroma_.general,
+                                                              scale_, chroma_.base);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half)
@@ -75,14 +75,14 @@ class PackedPairs {
   }
 
  private:
-  PairWeights<kCodes, kRowGroups> weights_;
+  PairWeights<kQuantiser, kRowGroups> weights_;
   float scale_;
   PackedEpilogue luma_, chroma_;
   bool luma_first_;
 };
 
 /// Products of 4 rows x 4 samples, in the same terms: two of luma, and one of each chroma.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 class PackedQuads {
  public:
   using Output = PairOutput<QuadLaneMap>;
@@ -95,11 +95,11 @@ class PackedQuads {
         luma_(plane, 0),
         chroma_(plane, 2),
         luma_first_(luma_first(plane)) {
-    make_starts<kCodes>(luma_.start, luma_start_);
-    make_starts<kCodes>(chroma_.start, chroma_start_);
+    make_starts<kQuantiser>(luma_.start, luma_start_);
+    make_starts<kQuantiser>(chroma_.start, chroma_start_);
   }
 
-  __device__ __forceinline__ void codes(const PackedWords<kRowGroups>& words,
+  __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
                                         uint4 (&sixteen)[2]) const {
     constexpr int kQuads = 4;
     int start[kQuads][4], sum[2][kQuads][4];
@@ -117,16 +117,16 @@ class PackedQuads {
     for (int half = 0; half < 2; ++half) {
       uint2 luma;
       unsigned even, odd;
-      two_quad_words<kCodes>(sum[half][0], sum[half][1], luma_.general, scale_, luma_.base, luma.x,
-                             luma.y);
-      two_quad_words<kCodes>(sum[half][2], sum[half][3], chroma_.general, scale_, chroma_.base,
-                             even, odd);
+      quantise_two_quads<kQuantiser>(sum[half][0], sum[half][1], luma_.general, scale_, luma_.base,
+                                     luma.x, luma.y);
+      quantise_two_quads<kQuantiser>(sum[half][2], sum[half][3], chroma_.general, scale_,
+                                     chroma_.base, even, odd);
       sixteen[half] = packed_bytes(luma, even, odd, luma_first_);
     }
   }
 
  private:
-  QuadWeights<kCodes, false> weights_;
+  QuadWeights<kQuantiser, false> weights_;
   float scale_;
   PackedEpilogue luma_, chroma_;
   int luma_start_[4], chroma_start_[4];
@@ -149,43 +149,44 @@ __global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
 
 using PackedKernel = void (*)(TensorArguments);
 
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 PackedKernel select_way(const TensorArguments& a) {
   constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
-  if (a.form == Form::kTensorPackedQuads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
+  if (a.form == Form::kTensorPackedQuads)
+    return tensor_packed_pairs_kernel<PackedQuads<kQuantiser>>;
   if (a.pair_row_groups == kFew)
-    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 0>>
-                             : tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 1>>;
-  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 0>>
-                           : tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 1>>;
+    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kFew, 0>>
+                             : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kFew, 1>>;
+  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 0>>
+                           : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 1>>;
 }
 
-PackedKernel select_kernel(const TensorArguments& a, Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return select_way<Codes::kBits>(a);
-    case Codes::kFloat:
-      return select_way<Codes::kFloat>(a);
-    case Codes::kGeneral:
+PackedKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return select_way<Quantiser::kBits>(a);
+    case Quantiser::kFloat:
+      return select_way<Quantiser::kFloat>(a);
+    case Quantiser::kGeneral:
       break;
   }
-  return select_way<Codes::kGeneral>(a);
+  return select_way<Quantiser::kGeneral>(a);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
+  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
+  return resident_blocks(select_kernel(arguments, Quantiser::kFloat), 32 * kWarps, blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
+  return launch_overlapping(select_kernel(arguments, arguments.quantiser),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }

@@ -98,15 +98,15 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const u
 /// What sums of a component begin with: with one digit in four registers that the compiler cannot
 /// know to be equal, as it would load the value anew for each of a product's operands otherwise. No
 /// lane's number is above 31. With more digits there are no registers to spare.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 __device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
 #pragma unroll
   for (int k = 0; k < 4; ++k)
-    start[k] = value + (kCodes == Codes::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
+    start[k] = value + (kQuantiser == Quantiser::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
 }
 
 /// The mask, of which one digit stays in registers.
-template <Codes kCodes, int kRowGroups>
+template <Quantiser kQuantiser, int kRowGroups>
 class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
@@ -150,7 +150,7 @@ class PairWeights {
   }
 
  private:
-  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
   const uint4* fragments_;
   uint4 only_[kRowGroups];
   int digits_;
@@ -158,25 +158,27 @@ class PairWeights {
 
 /// Four adjacent codes of a component, of two products; those of column t, or with `half` of
 /// column t + 4.
-template <Codes kCodes>
-__device__ __forceinline__ unsigned pair_word(const int (&even)[4], const int (&odd)[4], int half,
-                                              const Epilogue& general, float scale, float base) {
+template <Quantiser kQuantiser>
+__device__ __forceinline__ unsigned quantise_pair_word(const int (&even)[4], const int (&odd)[4],
+                                                       int half, const Epilogue& general,
+                                                       float scale, float base) {
   const int sums[4] = {even[half], odd[half], even[2 + half], odd[2 + half]};
-  if constexpr (kCodes != Codes::kGeneral) {
+  if constexpr (kQuantiser != Quantiser::kGeneral) {
     const float bases[4] = {base, base, base, base};
-    return fast_codes<kCodes>(sums, scale, bases);
+    return quantise_fast<kQuantiser>(sums, scale, bases);
   } else {
     const Epilogue* const epilogues[4] = {&general, &general, &general, &general};
-    return general_codes(sums, epilogues);
+    return quantise_general(sums, epilogues);
   }
 }
 
 /// Sixteen adjacent codes of one component.
-template <Codes kCodes>
-__device__ __forceinline__ uint4 pair_codes(const int (&sum)[kRows][4], int half,
-                                            const Epilogue& general, float scale, float base) {
+template <Quantiser kQuantiser>
+__device__ __forceinline__ uint4 quantise_pair_column(const int (&sum)[kRows][4], int half,
+                                                      const Epilogue& general, float scale,
+                                                      float base) {
   const auto word = [&](int w) {
-    return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+    return quantise_pair_word<kQuantiser>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
   };
   return make_uint4(word(0), word(1), word(2), word(3));
 }

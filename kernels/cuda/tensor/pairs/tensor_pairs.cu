@@ -37,24 +37,24 @@ namespace convolve {
 namespace {
 
 /// Weights, and what sums with them begin with.
-template <class Weights, Codes kCodes>
+template <class Weights, Quantiser kQuantiser>
 struct WithStart : Weights {
   int start[4];
 
   __device__ WithStart(const TensorArguments& a, const TensorPlane& plane) : Weights(a, plane) {
-    make_starts<kCodes>(plane.phase[0].start, start);
+    make_starts<kQuantiser>(plane.phase[0].start, start);
   }
 };
 
 /// Products of 8 rows x 2 bytes.
-template <Codes kCodes, int kWindowRowGroups, int kShift>
+template <Quantiser kQuantiser, int kWindowRowGroups, int kShift>
 struct Pairs : PairLaneMap {
   static constexpr int kRowGroups = kWindowRowGroups, kOuter = 1;
-  using Weights = WithStart<PairWeights<kCodes, kRowGroups>, kCodes>;
+  using Weights = WithStart<PairWeights<kQuantiser, kRowGroups>, kQuantiser>;
 
   /// made[half]: words of a component in these sixteen bytes, and in the others.
   template <int kWords, int kMade>
-  static __device__ __forceinline__ void codes(const Weights& weights,
+  static __device__ __forceinline__ void apply(const Weights& weights,
                                                const unsigned (&words)[kRowGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
@@ -64,19 +64,20 @@ struct Pairs : PairLaneMap {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int w = 0; w < kMade; ++w)
-        made[half][w] = pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+        made[half][w] =
+            quantise_pair_word<kQuantiser>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
   }
 };
 
 /// Products of 4 rows x 4 bytes, in the same terms.
-template <Codes kCodes, bool kLarge>
+template <Quantiser kQuantiser, bool kLarge>
 struct Quads : QuadLaneMap {
   static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
   static constexpr int kRowGroups = kWindow.row_groups + 1, kOuter = kLarge ? 2 : 1;
-  using Weights = WithStart<QuadWeights<kCodes, kLarge>, kCodes>;
+  using Weights = WithStart<QuadWeights<kQuantiser, kLarge>, kQuantiser>;
 
   template <int kWords, int kMade>
-  static __device__ __forceinline__ void codes(const Weights& weights,
+  static __device__ __forceinline__ void apply(const Weights& weights,
                                                const unsigned (&words)[kRowGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
@@ -90,7 +91,7 @@ struct Quads : QuadLaneMap {
     weights.multiply_by([&](int g, int i, int m) { return words[g][i + m]; }, start, sum);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      quad_words<kCodes>(sum[half], general, scale, base, made[half]);
+      quantise_quads<kQuantiser>(sum[half], general, scale, base, made[half]);
   }
 };
 
@@ -156,13 +157,13 @@ class PairFilter {
         base_(in_register(plane.phase[0].base)),
         general_(plane.phase[0].general) {}
 
-  __device__ __forceinline__ void codes(const WordsOf<Way, kParts>& words,
+  __device__ __forceinline__ void apply(const WordsOf<Way, kParts>& words,
                                         uint4 (&sixteen)[2]) const {
     unsigned made[2][kParts][4 / kParts];
 #pragma unroll
     for (int c = 0; c < kParts; ++c) {
       unsigned of_one[2][4 / kParts];
-      Way::codes(weights_, words[c], general_, scale_, base_, of_one);
+      Way::apply(weights_, words[c], general_, scale_, base_, of_one);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
 #pragma unroll
@@ -200,7 +201,7 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
   WordsOf<Way, kParts> words;
   load_edge<Way, kParts>(a, plane, origin.x, origin.y - a.anchor_y, patch, words);
   uint4 sixteen[2];
-  PairFilter<Way, kParts>(a, plane).codes(words, sixteen);
+  PairFilter<Way, kParts>(a, plane).apply(words, sixteen);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = origin.y + Way::row() + half * Way::kNextRow;
@@ -234,50 +235,50 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
 using PairsKernel = void (*)(TensorArguments);
 
 template <int kRowGroups, int kShift, int kMostParts>
-PairsKernel select_codes(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_pairs_kernel<Pairs<Codes::kBits, kRowGroups, kShift>, kMostParts>;
-    case Codes::kFloat:
-      return tensor_pairs_kernel<Pairs<Codes::kFloat, kRowGroups, kShift>, kMostParts>;
-    case Codes::kGeneral:
+PairsKernel select_codes(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return tensor_pairs_kernel<Pairs<Quantiser::kBits, kRowGroups, kShift>, kMostParts>;
+    case Quantiser::kFloat:
+      return tensor_pairs_kernel<Pairs<Quantiser::kFloat, kRowGroups, kShift>, kMostParts>;
+    case Quantiser::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Pairs<Codes::kGeneral, kRowGroups, kShift>, kMostParts>;
+  return tensor_pairs_kernel<Pairs<Quantiser::kGeneral, kRowGroups, kShift>, kMostParts>;
 }
 
 template <bool kLarge, int kMostParts>
-PairsKernel select_quads(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_pairs_kernel<Quads<Codes::kBits, kLarge>, kMostParts>;
-    case Codes::kFloat:
-      return tensor_pairs_kernel<Quads<Codes::kFloat, kLarge>, kMostParts>;
-    case Codes::kGeneral:
+PairsKernel select_quads(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return tensor_pairs_kernel<Quads<Quantiser::kBits, kLarge>, kMostParts>;
+    case Quantiser::kFloat:
+      return tensor_pairs_kernel<Quads<Quantiser::kFloat, kLarge>, kMostParts>;
+    case Quantiser::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Quads<Codes::kGeneral, kLarge>, kMostParts>;
+  return tensor_pairs_kernel<Quads<Quantiser::kGeneral, kLarge>, kMostParts>;
 }
 
 template <int kMostParts>
-PairsKernel select_window(const TensorArguments& a, Codes codes) {
-  if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(codes);
-  if (a.form == Form::kTensorQuads) return select_quads<false, kMostParts>(codes);
+PairsKernel select_window(const TensorArguments& a, Quantiser quantiser) {
+  if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(quantiser);
+  if (a.form == Form::kTensorQuads) return select_quads<false, kMostParts>(quantiser);
   constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
   if (a.pair_row_groups == kFew)
-    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)
-                             : select_codes<kFew, 1, kMostParts>(codes);
-  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostParts>(codes)
-                           : select_codes<kMany, 1, kMostParts>(codes);
+    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(quantiser)
+                             : select_codes<kFew, 1, kMostParts>(quantiser);
+  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostParts>(quantiser)
+                           : select_codes<kMany, 1, kMostParts>(quantiser);
 }
 
 /// Kernels that part components are apart, as the others would be slower with them: 8.9 us for 8.5
 /// at 3x3 with two digits (GRAY8, 4K, H100).
-PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
+PairsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   int parts = 1;
   for (int p = 0; p < a.plane_count; ++p)
     parts = std::max(parts, a.plane[p].parts);
-  return parts == 1 ? select_window<1>(a, codes) : select_window<2>(a, codes);
+  return parts == 1 ? select_window<1>(a, quantiser) : select_window<2>(a, quantiser);
 }
 
 /// Shared memory that a block takes in vain, so that no processor has a fourth. Blocks of several
@@ -286,7 +287,7 @@ PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
 /// for 4.0 at 640x480 (I420, 13x13, H100); one plane takes 3.3 for 3.1. Asked for before blocks are
 /// known, the most there may be.
 int spare_bytes(const TensorArguments& a) {
-  constexpr int kPatches = kWarps * kPatchRows<Quads<Codes::kFloat, true>> * kSpanBytes;
+  constexpr int kPatches = kWarps * kPatchRows<Quads<Quantiser::kFloat, true>> * kSpanBytes;
   int device = 0, processors = 0, shared_bytes = 0;
   if (a.form != Form::kTensorLargeQuads || a.plane_count == 1 ||
       cudaGetDevice(&device) != cudaSuccess ||
@@ -299,19 +300,19 @@ int spare_bytes(const TensorArguments& a) {
 
 cudaError_t load(const TensorArguments& arguments) {
   const auto spare = static_cast<std::size_t>(spare_bytes(arguments));
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), spare);
+  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), spare);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
+  return resident_blocks(select_kernel(arguments, Quantiser::kFloat), 32 * kWarps, blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
+  return launch_overlapping(select_kernel(arguments, arguments.quantiser),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
                             static_cast<std::size_t>(spare_bytes(arguments)), stream, arguments);
 }

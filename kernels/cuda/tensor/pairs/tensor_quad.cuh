@@ -27,12 +27,12 @@ struct QuadLaneMap {
 
 /// The mask, of which one digit stays in registers, where it is not large: four output rows see
 /// what the QuadWindow says.
-template <Codes kCodes, bool kLarge>
+template <Quantiser kQuantiser, bool kLarge>
 class QuadWeights {
   static constexpr int kWindowRowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).row_groups;
   static constexpr int kWindowWords = (kLarge ? kLargeQuadWindow : kQuadWindow).words;
   static constexpr int kRowGroupPairs = kWindowRowGroups - 1;
-  static constexpr bool kOne = kCodes == Codes::kBits, kKept = kOne && !kLarge;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits, kKept = kOne && !kLarge;
   using Fragments = uint4[kWindowWords][kRowGroupPairs];
 
  public:
@@ -130,14 +130,14 @@ class QuadWeights {
 /// Four adjacent codes of each of two quads in the lane's row. The lanes of a column, and of the
 /// one four further, have made two bytes of each quad; the upper half of the warp gets the second
 /// column's.
-template <Codes kCodes>
-__device__ __forceinline__ void two_quad_words(const int (&even)[4], const int (&odd)[4],
-                                               const Epilogue& general, float scale, float base,
-                                               unsigned& first, unsigned& second) {
+template <Quantiser kQuantiser>
+__device__ __forceinline__ void quantise_two_quads(const int (&even)[4], const int (&odd)[4],
+                                                   const Epilogue& general, float scale, float base,
+                                                   unsigned& first, unsigned& second) {
   const bool upper = threadIdx.x >= 16;
   const unsigned select = upper ? 0x1054 : 0x5410;
-  const unsigned near = pair_word<kCodes>(even, odd, 0, general, scale, base);
-  const unsigned far = pair_word<kCodes>(even, odd, 1, general, scale, base);
+  const unsigned near = quantise_pair_word<kQuantiser>(even, odd, 0, general, scale, base);
+  const unsigned far = quantise_pair_word<kQuantiser>(even, odd, 1, general, scale, base);
   const unsigned own = upper ? far : near;
   const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
   first = __byte_perm(own, other, select);
@@ -145,12 +145,12 @@ __device__ __forceinline__ void two_quad_words(const int (&even)[4], const int (
 }
 
 /// made[i]: of quad i.
-template <Codes kCodes, int kQuads>
-__device__ __forceinline__ void quad_words(const int (&sum)[kQuads][4], const Epilogue& general,
-                                           float scale, float base, unsigned (&made)[kQuads]) {
+template <Quantiser kQuantiser, int kQuads>
+__device__ __forceinline__ void quantise_quads(const int (&sum)[kQuads][4], const Epilogue& general,
+                                               float scale, float base, unsigned (&made)[kQuads]) {
 #pragma unroll
   for (int i = 0; i < kQuads; i += 2)
-    two_quad_words<kCodes>(sum[i], sum[i + 1], general, scale, base, made[i], made[i + 1]);
+    quantise_two_quads<kQuantiser>(sum[i], sum[i + 1], general, scale, base, made[i], made[i + 1]);
 }
 
 }  // namespace

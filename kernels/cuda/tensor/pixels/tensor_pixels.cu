@@ -89,16 +89,16 @@ __device__ __forceinline__ uint4 weights_at(const uint4* from) {
 }
 
 /// What turns sums into codes.
-struct PixelCodes {
+struct PixelQuantiser {
   const Epilogue& general;
   float scale, base;
 };
 
 /// Products of 8 rows x 2 samples. load_rows(s, words) parts group s of the picture rows that a
 /// step sees. One digit stays in registers.
-template <Codes kCodes, int kShift>
+template <Quantiser kQuantiser, int kShift>
 class PixelPairs {
-  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
   using Words = unsigned[kFiltered][4];
   using Sums = int[kFiltered][4][4];
 
@@ -118,7 +118,7 @@ class PixelPairs {
 
   /// The codes of a step, in the ring.
   template <int kParts, class LoadRows>
-  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelCodes& codes,
+  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
                                          int first, PixelRing<kParts>& ring) const {
     Sums sums;
     if constexpr (kOne) {
@@ -154,8 +154,9 @@ class PixelPairs {
     for (int c = 0; c < kFiltered; ++c)
 #pragma unroll
       for (int w = 0; w < 4; ++w)
-        made[c][w] = pair_word<kCodes>(sums[c][2 * (w % 2)], sums[c][2 * (w % 2) + 1], w / 2,
-                                       codes.general, codes.scale, codes.base);
+        made[c][w] =
+            quantise_pair_word<kQuantiser>(sums[c][2 * (w % 2)], sums[c][2 * (w % 2) + 1], w / 2,
+                                           quantiser.general, quantiser.scale, quantiser.base);
     __syncwarp();
     const int lane = threadIdx.x;
 #pragma unroll
@@ -177,9 +178,9 @@ class PixelPairs {
 };
 
 /// Products of 4 rows x 4 samples, in the same terms.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 class PixelQuads {
-  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
   static constexpr int kQuads = 2;  ///< In a row of a column.
   using Words = unsigned[kFiltered][4];
   using Sums = int[kFiltered][kQuads][4];
@@ -197,7 +198,7 @@ class PixelQuads {
   }
 
   template <int kParts, class LoadRows>
-  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelCodes& codes,
+  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
                                          int first, PixelRing<kParts>& ring) const {
     Sums sums[2];
     Words words[kQuadRowGroups];
@@ -236,7 +237,8 @@ class PixelQuads {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int c = 0; c < kFiltered; ++c)
-        quad_words<kCodes>(sums[half][c], codes.general, codes.scale, codes.base, made[half][c]);
+        quantise_quads<kQuantiser>(sums[half][c], quantiser.general, quantiser.scale,
+                                   quantiser.base, made[half][c]);
     __syncwarp();
     const int lane = threadIdx.x, column = 2 * (lane % 4) + lane / 16;
 #pragma unroll
@@ -296,8 +298,8 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
   fetch_pixels<kParts>(plane, x, top,
                        kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
   const Way way(a, plane, weights);
-  const PixelCodes codes = {plane.phase[0].general, in_register(plane.scale),
-                            in_register(plane.phase[0].base)};
+  const PixelQuantiser quantiser = {plane.phase[0].general, in_register(plane.scale),
+                                    in_register(plane.phase[0].base)};
   const int first = plane.phase[0].filtered ? 0 : 1;
   steps = min(steps, (plane.rows - y + kRows - 1) / kRows);
   PixelRows<kParts> rows(a, plane, x, top, kRowGroupRows * Way::kRowGroups + kRows * (steps - 1));
@@ -330,7 +332,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
           part_pixels<kParts>(ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kRowGroupBytes + own,
                               first, words);
         },
-        codes, first, ring);
+        quantiser, first, ring);
     // All lanes have seen the stage that the step before began with, and what it copied.
     if (step > 0) rows.start(ring.rows + last);
     last = near;
@@ -367,44 +369,45 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
 
 using PixelsKernel = void (*)(TensorArguments);
 
-template <Codes kCodes, int kParts>
+template <Quantiser kQuantiser, int kParts>
 PixelsKernel select_way(const TensorArguments& a) {
-  if (a.form == Form::kTensorPixelQuads) return tensor_pixels_kernel<PixelQuads<kCodes>, kParts>;
-  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kCodes, 0>, kParts>
-                           : tensor_pixels_kernel<PixelPairs<kCodes, 1>, kParts>;
+  if (a.form == Form::kTensorPixelQuads)
+    return tensor_pixels_kernel<PixelQuads<kQuantiser>, kParts>;
+  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kParts>
+                           : tensor_pixels_kernel<PixelPairs<kQuantiser, 1>, kParts>;
 }
 
 template <int kParts>
-PixelsKernel select_codes(const TensorArguments& a, Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return select_way<Codes::kBits, kParts>(a);
-    case Codes::kFloat:
-      return select_way<Codes::kFloat, kParts>(a);
-    case Codes::kGeneral:
+PixelsKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return select_way<Quantiser::kBits, kParts>(a);
+    case Quantiser::kFloat:
+      return select_way<Quantiser::kFloat, kParts>(a);
+    case Quantiser::kGeneral:
       break;
   }
-  return select_way<Codes::kGeneral, kParts>(a);
+  return select_way<Quantiser::kGeneral, kParts>(a);
 }
 
-PixelsKernel select_kernel(const TensorArguments& a, Codes codes) {
-  return a.plane[0].parts == 3 ? select_codes<3>(a, codes) : select_codes<4>(a, codes);
+PixelsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  return a.plane[0].parts == 3 ? select_codes<3>(a, quantiser) : select_codes<4>(a, quantiser);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
+  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
         error != cudaSuccess)
       return error;
   return cudaSuccess;
 }
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
+  return resident_blocks(select_kernel(arguments, Quantiser::kFloat), 32 * kWarps, blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
+  return launch_overlapping(select_kernel(arguments, arguments.quantiser),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }

@@ -143,33 +143,35 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
 }
 
 /// The codes of sixteen samples of a column as they lie in memory, 4 kBytes words.
-template <Codes kCodes, int kBytes>
-__device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
-                                           int half, const int (&sum)[kRows][4],
-                                           unsigned (&words)[4 * kBytes]) {
+template <Quantiser kQuantiser, int kBytes>
+__device__ __forceinline__ void quantise_column(const TensorPlane& plane, const TensorPhase& phase,
+                                                int half, const int (&sum)[kRows][4],
+                                                unsigned (&words)[4 * kBytes]) {
   if constexpr (kBytes == 1) {
-    const uint4 sixteen = pair_codes<kCodes>(sum, half, phase.general, plane.scale, phase.base);
+    const uint4 sixteen =
+        quantise_pair_column<kQuantiser>(sum, half, phase.general, plane.scale, phase.base);
     words[0] = sixteen.x;
     words[1] = sixteen.y;
     words[2] = sixteen.z;
     words[3] = sixteen.w;
   } else {
-    pair_samples<kCodes>(
+    quantise_to_samples<kQuantiser>(
         plane, phase, [&](int i) { return make_int2(sum[i][half], sum[i][2 + half]); }, words);
   }
 }
 
 template <int kBytes>
-__device__ __forceinline__ void tile_codes(const TensorArguments& a, const TensorPlane& plane,
-                                           const TensorPhase& phase, int half,
-                                           const int (&sum)[kRows][4],
-                                           unsigned (&words)[4 * kBytes]) {
-  if (a.codes == Codes::kBits)
-    make_codes<Codes::kBits, kBytes>(plane, phase, half, sum, words);
-  else if (a.codes == Codes::kFloat)
-    make_codes<Codes::kFloat, kBytes>(plane, phase, half, sum, words);
+__device__ __forceinline__ void quantise_tile_column(const TensorArguments& a,
+                                                     const TensorPlane& plane,
+                                                     const TensorPhase& phase, int half,
+                                                     const int (&sum)[kRows][4],
+                                                     unsigned (&words)[4 * kBytes]) {
+  if (a.quantiser == Quantiser::kBits)
+    quantise_column<Quantiser::kBits, kBytes>(plane, phase, half, sum, words);
+  else if (a.quantiser == Quantiser::kFloat)
+    quantise_column<Quantiser::kFloat, kBytes>(plane, phase, half, sum, words);
   else
-    make_codes<Codes::kGeneral, kBytes>(plane, phase, half, sum, words);
+    quantise_column<Quantiser::kGeneral, kBytes>(plane, phase, half, sum, words);
 }
 
 template <int kWindowRows, int kComponents, int kBytes>
@@ -214,7 +216,7 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
     for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        tile_codes<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
+        quantise_tile_column<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
   }
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
