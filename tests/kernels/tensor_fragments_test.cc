@@ -148,8 +148,9 @@ TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
             }
             std::int64_t wanted = 0;
             // Of a component that is parted from others.
-            const int step =
-                window.parts > 1 ? 1 : plane.components[phases.component[dx % phases.period]].step;
+            const int step = window.deinterleaved > 1
+                                 ? 1
+                                 : plane.components[phases.component[dx % phases.period]].step;
             for (int y = 0; y < height; ++y)
               for (int x = 0; x < width; ++x)
                 wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *

@@ -231,10 +231,10 @@ TEST(TensorForms, PairsPartComponents) {
     return pair_window(plane, byte_phases(plane).value(), square(side));
   };
   for (const int components : {2, 3}) {
-    EXPECT_EQ(window(components, 3).parts, 1);
+    EXPECT_EQ(window(components, 3).deinterleaved, 1);
     for (const int side : {5, 7}) {
       if (components == 3 && side == 7) continue;
-      EXPECT_EQ(window(components, side).parts, components);
+      EXPECT_EQ(window(components, side).deinterleaved, components);
       EXPECT_EQ(window(components, side).shift, window(1, side).shift);
       EXPECT_EQ(window(components, side).row_groups, window(1, side).row_groups);
     }
@@ -248,7 +248,7 @@ TEST(TensorForms, PairsPartPixelsThatCopyAByte) {
   PlaneFormat plane = plane_of(4);
   const auto parts = [&plane](int side) {
     const PairWindow window = pair_window(plane, byte_phases(plane).value(), square(side));
-    return window.row_groups == 0 ? 0 : window.parts;
+    return window.row_groups == 0 ? 0 : window.deinterleaved;
   };
   EXPECT_EQ(parts(1), 1);
   EXPECT_EQ(parts(3), 0) << "nothing is copied";
@@ -288,7 +288,7 @@ TEST(TensorForms, QuadsServeMasksUpToNineByNine) {
     mask.anchor_x = anchor;
     PlaneFormat plane = plane_of(components);
     if (components == 4) plane.components[3].filtered = false;
-    return quad_parts(plane, byte_phases(plane).value(), mask);
+    return quad_components(plane, byte_phases(plane).value(), mask);
   };
   for (const int components : {1, 2, 3, 4})
     EXPECT_EQ(parts(components, 9, 9, 4), components);

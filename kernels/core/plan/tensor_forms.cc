@@ -30,8 +30,8 @@ bool one_epilogue(const PlaneFormat& plane) {
 class PixelBytes {
  public:
   /// Adds a plane whose components are so many; false if it does not go with those before.
-  bool add(int parts) {
-    const int pixel = parts > 2 ? parts : 1;
+  bool add(int deinterleaved) {
+    const int pixel = deinterleaved > 2 ? deinterleaved : 1;
     const bool same = bytes_ == 0 || bytes_ == pixel;
     bytes_ = pixel;
     return same;
@@ -53,7 +53,7 @@ int pair_pixel(const FrameFormat& format, const Mask& mask) {
     if (!phases || !one_epilogue(plane)) return 0;
     const PairWindow window = pair_window(plane, *phases, mask);
     if (window.row_groups == 0 || (shift >= 0 && window.shift != shift)) return 0;
-    if (!pixel.add(window.parts)) return 0;
+    if (!pixel.add(window.deinterleaved)) return 0;
     shift = window.shift;
   }
   return pixel.bytes();
@@ -67,8 +67,8 @@ int quad_pixel(const FrameFormat& format, const Mask& mask) {
     if (!has_filtered(plane)) continue;
     const std::optional<BytePhases> phases = byte_phases(plane);
     if (!phases || !one_epilogue(plane)) return 0;
-    const int parts = quad_parts(plane, *phases, mask);
-    if (parts == 0 || !pixel.add(parts)) return 0;
+    const int components = quad_components(plane, *phases, mask);
+    if (components == 0 || !pixel.add(components)) return 0;
   }
   return pixel.bytes();
 }
@@ -98,7 +98,7 @@ bool packed_pairs_serve(const PlaneFormat& plane, const Mask& mask) {
 
 bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
   const std::optional<BytePhases> phases = byte_phases(plane);
-  return phases && quad_parts(plane, *phases, mask) > 0 && packed_components_serve(plane);
+  return phases && quad_components(plane, *phases, mask) > 0 && packed_components_serve(plane);
 }
 
 /// True if octets serve all planes.
@@ -113,7 +113,7 @@ bool octets_serve(const FrameFormat& format, const Mask& mask) {
 }
 
 /// True if all planes are bytes of one component each.
-bool lone_bytes(const FrameFormat& format) {
+bool single_component_bytes(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
@@ -161,7 +161,7 @@ bool makes_quads(Form form) {
          form == Form::kTensorPixelQuads || form == Form::kTensorPackedQuads;
 }
 
-bool takes_tiles(Form form) {
+bool uses_shared_tiles(Form form) {
   return form == Form::kTensorTiles || form == Form::kTensorWarpgroups ||
          form == Form::kTensorSplitWarpgroups;
 }
@@ -179,19 +179,20 @@ bool tensor_form_serves(Form form, const FrameFormat& format, const Mask& mask, 
   if (form == Form::kTensorPackedQuads)
     return is_packed(format) && packed_quads_serve(format.planes[0], mask);
   if (form == Form::kTensorLargeQuads)
-    return quad_window(mask).row_groups == kLargeQuadWindow.row_groups && lone_bytes(format);
+    return quad_window(mask).row_groups == kLargeQuadWindow.row_groups &&
+           single_component_bytes(format);
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets)
     return octets_serve(format, mask);
   if (form == Form::kTensorTiles) {
     const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
     return tiles && tiles->bytes <= device.shared_bytes;
   }
-  return takes_tiles(form) && device.warpgroups &&
+  return uses_shared_tiles(form) && device.warpgroups &&
          tensor_warpgroups(format, mask, digits, device.shared_bytes).has_value();
 }
 
 int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int digits) {
-  if (takes_tiles(form) && form != Form::kTensorTiles)
+  if (uses_shared_tiles(form) && form != Form::kTensorTiles)
     return digits * warpgroup_window(mask).products;
   if (form == Form::kTensorTiles) {
     const TileWindow window = tile_window(mask);

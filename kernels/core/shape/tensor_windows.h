@@ -36,10 +36,10 @@ inline constexpr int kPairWindowBytes = 8;
 inline constexpr int kPairLeft = 4;
 
 /// A component of bytes with none beside it.
-struct LonePlane {
+struct SingleComponentPlane {
   PlaneFormat plane;
   BytePhases phases;
-  LonePlane();
+  SingleComponentPlane();
 };
 
 /// How tensor_pairs.cu sees a picture: groups of four picture rows, of which the outputs at bytes x
@@ -51,7 +51,7 @@ struct PairWindow {
   /// Above 1: the components, as many as a pixel has bytes, are parted first, as their bytes would
   /// span too much; then bytes, above, are samples of one. Of four, one is copied. So it is
   /// with the components of packed 4:2:2.
-  int parts = 1;
+  int deinterleaved = 1;
 };
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
@@ -74,7 +74,7 @@ QuadWindow quad_window(const Mask& mask);
 
 /// Components that quads find in bytes with these phases: one, or as many as lie in turn and are
 /// parted first, as two are of packed 4:2:2; 0 if they do not serve it, or the mask is too large.
-int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
+int quad_components(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
 /// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes
 /// them, and the last of them is not alone in its 128 bytes.

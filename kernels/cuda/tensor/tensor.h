@@ -53,7 +53,7 @@ struct TensorPlane {
   int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
   const uint4* fragments = nullptr;  ///< tensor_fragments.h, as the form asks.
-  int parts = 1;                     ///< PairWindow::parts
+  int deinterleaved = 1;             ///< PairWindow::deinterleaved
   std::uint32_t pair_black = 0;      ///< Pairs, quads and octets: four ghosts without signal.
   /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
   /// first eight bytes, and those right of it of the last eight; or samples of each component, if
@@ -63,9 +63,9 @@ struct TensorPlane {
   /// the last eight but four.
   std::uint32_t far_select[2] = {};
   std::uint32_t chroma_select[2] = {};  ///< Of packed 4:2:2.
-  int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
-  int inner_first = 0;    ///< the first
-  int inner_columns = 0;  ///< and their number.
+  int tile_columns = 0;  ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
+  int first_inner_tile_column = 0;     ///< the first
+  int inner_tile_columns = 0;          ///< and their number.
   std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
   std::uint32_t edge_reciprocal = 0;   ///< Of the others.
   bool aligned16 = true;               ///< All planes lie on 16 bytes.
@@ -92,7 +92,8 @@ struct TensorArguments {
   int processors = 1;      ///< Of the device.
   int sliding_blocks = 0;  ///< tensor_sliding_blocks()
   int steps = 1;           ///< Of 8 rows that a warp of an inner column takes.
-  int early_steps = 1;     ///< Of these, whose rows come to the L2 cache before all else: of pairs.
+  int prefetched_steps =
+      1;  ///< Of these, whose rows come to the L2 cache before all else: of pairs.
   int pair_row_groups = 0;  ///< Of PairWindow.
   int pair_shift = 0;
   OctetWindow octets;           ///< Of octets.

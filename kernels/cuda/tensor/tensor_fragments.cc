@@ -82,8 +82,8 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
 std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                           const Mask& mask, const DigitWeights& weights) {
   const PairWindow window = pair_window(plane, phases, mask);
-  if (window.parts > 1) {
-    const LonePlane lone;
+  if (window.deinterleaved > 1) {
+    const SingleComponentPlane lone;
     return pair_fragments(lone.plane, lone.phases, mask, weights);
   }
   const int left = kPairLeft - window.shift;

@@ -13,7 +13,7 @@ namespace convolve {
 void find_word_stores(TensorPlane& plane);
 
 /// Finds the inner columns of `plane`, whose memory and size are known.
-void find_inner_columns(TensorPlane& plane);
+void find_inner_tile_columns(TensorPlane& plane);
 
 /// Has `plane`, whose memory and size are known, taken in pairs, or if its samples have two bytes
 /// in octets. `sixteen`: all planes lie on 16 bytes, as inner columns must. `large`: as large

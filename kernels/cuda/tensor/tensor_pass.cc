@@ -127,7 +127,7 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
     to.tail = phases_[p].tail;
     if (in_octets()) {
       arguments.octets = octet_window(plane, mask_, device.compute_capability >= 80);
-      to.parts = plane.sample_bytes * plane.component_count;
+      to.deinterleaved = plane.sample_bytes * plane.component_count;
     } else if (in_columns()) {
       const TensorWindow window = tensor_window(plane, *phases, mask_);
       to.left = window.left;
@@ -136,15 +136,15 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
       const PairWindow window = pair_window(plane, *phases, mask_);
       arguments.pair_row_groups = window.row_groups;
       arguments.pair_shift = window.shift;
-      to.parts = window.parts;
+      to.deinterleaved = window.deinterleaved;
     } else if (makes_quads(form_) && form_ != Form::kTensorLargeQuads) {
-      to.parts = quad_parts(plane, *phases, mask_);
+      to.deinterleaved = quad_components(plane, *phases, mask_);
     }
   }
   if (form_ == Form::kTensorSliding) arguments.sliding_blocks = tensor_sliding_blocks(mask_.height);
   if (form_ == Form::kTensorTiles)
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
-  else if (takes_tiles(form_))
+  else if (uses_shared_tiles(form_))
     arguments.warpgroups = tensor_warpgroups(format_, mask_, weights_.digits, device.shared_bytes)
                                .value_or(TensorWarpgroups{});
 }
@@ -152,7 +152,7 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
 /// The words that products take of the weights for `plane`.
 std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
   if (form_ == Form::kTensorTiles) return tile_fragments(mask_, weights_);
-  if (takes_tiles(form_)) return warpgroup_fragments(mask_, weights_);
+  if (uses_shared_tiles(form_)) return warpgroup_fragments(mask_, weights_);
   if (in_octets()) return octet_fragments(arguments_.octets, mask_, weights_);
   if (makes_quads(form_)) return quad_fragments(mask_, weights_);
   return makes_pairs(form_)
@@ -297,8 +297,8 @@ int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
     if (in_packed())
       prepare_packed_pairs(to, arguments.border);
     else if (in_columns())
-      find_inner_columns(to);
-    else if (!takes_tiles(form_))
+      find_inner_tile_columns(to);
+    else if (!uses_shared_tiles(form_))
       prepare_pairs(to, arguments.border, aligned16, form_ == Form::kTensorLargeQuads);
     else if (form_ != Form::kTensorTiles)
       to.ghosts_in_tile =
@@ -308,7 +308,7 @@ int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
   }
   if (form_ == Form::kTensorTiles)
     return assign_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
-  if (takes_tiles(form_))
+  if (uses_shared_tiles(form_))
     return assign_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kWarpgroupTileRows);
   if (form_ == Form::kTensorColumns) return assign_steps(arguments, resident_blocks_, 1);
   if (form_ != Form::kTensorSliding) return assign_pair_steps(arguments, resident_blocks_);

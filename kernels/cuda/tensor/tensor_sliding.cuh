@@ -27,24 +27,26 @@ struct WarpOrigin {
     int block = static_cast<int>(blockIdx.x) - plane.first_block;
     inner = block >= plane.edge_blocks;
     if (inner) block -= plane.edge_blocks;
-    const int columns = inner ? plane.inner_columns : plane.columns - plane.inner_columns;
+    const int tile_columns =
+        inner ? plane.inner_tile_columns : plane.tile_columns - plane.inner_tile_columns;
     const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
     const int row = static_cast<int>(
-        columns == 1 ? item
-                     : __umulhi(item, inner ? plane.inner_reciprocal : plane.edge_reciprocal));
-    const int n = static_cast<int>(item) - row * columns;
+        tile_columns == 1 ? item
+                          : __umulhi(item, inner ? plane.inner_reciprocal : plane.edge_reciprocal));
+    const int n = static_cast<int>(item) - row * tile_columns;
     y = row * kRows * (inner ? a.steps : 1);
-    x = kTensorTileBytes * (inner                   ? plane.inner_first + n
-                            : n < plane.inner_first ? n
-                                                    : n + plane.inner_columns);
+    x = kTensorTileBytes * (inner                               ? plane.first_inner_tile_column + n
+                            : n < plane.first_inner_tile_column ? n
+                                                                : n + plane.inner_tile_columns);
   }
 };
 
 /// Drops the first groups of each part.
-template <int kParts, int kRowGroups, int kWords>
-__device__ __forceinline__ void drop_row_groups(unsigned (&words)[kParts][kRowGroups][kWords]) {
+template <int kDeinterleaved, int kRowGroups, int kWords>
+__device__ __forceinline__ void drop_row_groups(
+    unsigned (&words)[kDeinterleaved][kRowGroups][kWords]) {
 #pragma unroll
-  for (int c = 0; c < kParts; ++c)
+  for (int c = 0; c < kDeinterleaved; ++c)
 #pragma unroll
     for (int s = 0; s + kNewRowGroups < kRowGroups; ++s)
 #pragma unroll
@@ -68,7 +70,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     columns.load(y - a.anchor_y, loads);
 #pragma unroll
     for (int s = 0; s < kRowGroups; ++s)
-      columns.take(loads[s], s, words);
+      columns.unpack(loads[s], s, words);
   }
   Output output(plane, origin.x, y);
 #pragma unroll 1
@@ -85,7 +87,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     drop_row_groups(words);
 #pragma unroll
     for (int s = 0; s < kNewRowGroups; ++s)
-      columns.take(loads[s], kRowGroups - kNewRowGroups + s, words);
+      columns.unpack(loads[s], kRowGroups - kNewRowGroups + s, words);
   }
 }
 

@@ -51,7 +51,7 @@ struct Barriers {
 static_assert(sizeof(Barriers) <= kWarpgroupBarrierBytes, "there is no room for them");
 
 /// The tiles of a block, one after the other through the stages.
-struct Turn {
+struct PipelineState {
   int tile;
   int stage;
   unsigned parity = 0;  ///< Of the phase of the stage's barriers.
@@ -89,8 +89,9 @@ __device__ __forceinline__ int thread_of_four() {
 
 __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
   const int row = static_cast<int>(
-      plane.columns == 1 ? tile : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
-  return {(tile - row * plane.columns) * kTensorTileBytes, row * kWarpgroupTileRows};
+      plane.tile_columns == 1 ? tile
+                              : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
+  return {(tile - row * plane.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
 }
 
 /// Has the L2 cache fetch a tile, as far as it lies inside the picture: for four warps.
@@ -339,9 +340,9 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   __syncthreads();
   // From one lane, so that the compiler takes what follows for the same in all of them.
   const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
-  Turn turn{static_cast<int>(blockIdx.x), 0};
+  PipelineState state{static_cast<int>(blockIdx.x), 0};
   if (role < kRoles.producers) {
-    turn.advance(role, warpgroups.stages);
+    state.advance(role, warpgroups.stages);
     for (int i = role; i < kPrefetched; i += kRoles.producers) {
       int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
       if (tile >= a.blocks) break;
@@ -350,28 +351,28 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
         prefetch_tile(plane, warpgroups.tile, origin_of(plane, tile).with_halo(a));
     }
     await_previous_launch();
-    for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
-      if (n >= warpgroups.stages) barriers.free[turn.stage].wait(turn.parity ^ 1);
-      int tile = turn.tile;
+    for (int n = role; state.tile < a.blocks; n += kRoles.producers) {
+      if (n >= warpgroups.stages) barriers.free[state.stage].wait(state.parity ^ 1);
+      int tile = state.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
       const TileOrigin origin = origin_of(plane, tile);
-      std::uint8_t* const to = tiles + turn.stage * warpgroups.stage_bytes;
+      std::uint8_t* const to = tiles + state.stage * warpgroups.stage_bytes;
       if constexpr (kPacked)
         fill_packed(a, plane, warpgroups.tile, origin.with_halo(a), to, thread_of_four());
       else
         with_kind<kKinds>(plane, [&](auto components) {
           constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
           if (plane.ghosts_in_tile)
-            fill_own<kComponents, kBytes>(a, plane, warpgroups.tile, origin.with_halo(a), to,
-                                          thread_of_four());
+            fill_inner<kComponents, kBytes>(a, plane, warpgroups.tile, origin.with_halo(a), to,
+                                            thread_of_four());
           else
             fill_tile<kComponents, kBytes, true>(a, plane, warpgroups.tile, origin.with_halo(a), to,
                                                  thread_of_four());
         });
-      barriers.full[turn.stage].arrive_with_copies();
+      barriers.full[state.stage].arrive_with_copies();
       __syncwarp();
-      if (threadIdx.x == 0) barriers.full[turn.stage].arrive();
-      turn.advance(kRoles.producers, warpgroups.stages);
+      if (threadIdx.x == 0) barriers.full[state.stage].arrive();
+      state.advance(kRoles.producers, warpgroups.stages);
     }
     wait_for_copies();
     return;
@@ -383,22 +384,22 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   if (consumer >= consumers) return;
   barriers.weights.wait(0);
   const unsigned weights_at = static_cast<unsigned>(__cvta_generic_to_shared(weights));
-  turn.advance(consumer, warpgroups.stages);
-  for (int k = 0; turn.tile < a.blocks;) {
+  state.advance(consumer, warpgroups.stages);
+  for (int k = 0; state.tile < a.blocks;) {
     if (k == 0) {
-      barriers.full[turn.stage].wait(turn.parity);
+      barriers.full[state.stage].wait(state.parity);
     }
-    int tile = turn.tile;
+    int tile = state.tile;
     const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
     if (k == 0)
       complete_tile<kKinds>(a, plane, origin_of(plane, tile).with_halo(a).x,
-                            tiles + turn.stage * warpgroups.stage_bytes);
+                            tiles + state.stage * warpgroups.stage_bytes);
     filter_component<kKinds, kQuantiser, kSplit>(a, plane, tile, k, weights_at,
-                                                 tiles + turn.stage * warpgroups.stage_bytes,
-                                                 barriers.free[turn.stage]);
+                                                 tiles + state.stage * warpgroups.stage_bytes,
+                                                 barriers.free[state.stage]);
     if (++k < plane.period) continue;
     k = 0;
-    turn.advance(consumers, warpgroups.stages);
+    state.advance(consumers, warpgroups.stages);
   }
 }
 

@@ -42,8 +42,8 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
                                             std::uint8_t* patch) {
   await_previous_launch();
   OctetWords<Filter::kRowGroups> words;
-  fill_wide_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
-  take_wide_patch<Filter::kSparse, kComponents, Filter::kRowGroups>(patch, words);
+  fill_octet_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
+  unpack_octet_patch<Filter::kSparse, kComponents, Filter::kRowGroups>(patch, words);
   typename Filter::Output::Made made;
   Filter(plane, weights).apply(words, made);
   typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
@@ -53,17 +53,17 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
 template <class Sums, int kMostComponents>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_octets_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) std::uint8_t patches[kWarps][kWidePatchBytes];
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kOctetPatchBytes];
   __shared__ uint4 shared_weights[Sums::kShared ? Sums::kWeights : 1];
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
   const WarpOrigin origin(a, plane);
   if (origin.inner && origin.y < plane.rows)
-    fetch_rows(plane, origin.x, origin.y - a.anchor_y,
-               kRowGroupRows * Sums::kRowGroups + kRows * (a.early_steps - 1));
+    prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
+                  kRowGroupRows * Sums::kRowGroups + kRows * (a.prefetched_steps - 1));
   const uint4* weights = a.plane[0].fragments;
   if constexpr (Sums::kShared) {
-    bring_weights(weights, Sums::kWeights, shared_weights);
+    copy_weights_to_shared(weights, Sums::kWeights, shared_weights);
     weights = shared_weights;
   }
   if (origin.y >= plane.rows) return;

@@ -4,9 +4,9 @@
 //
 // A column is sixteen bytes: eight samples of luma, for four pairs or two quads, and four of each
 // chroma, for two pairs or a quad each. A lane parts its column as it comes, and gets from the
-// columns beside it four samples of each component. All rows are whole pieces of sixteen bytes, and
-// masks reach four samples to a side, so that ghosts are some of the eight samples next to them, or
-// lie at the row's other end: no column needs another way.
+// columns beside it four samples of each component. All rows are whole vectors of sixteen bytes,
+// and masks reach four samples to a side, so that ghosts are some of the eight samples next to
+// them, or lie at the row's other end: no column needs another way.
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_sliding.cuh"
@@ -42,7 +42,7 @@ class PackedPairs {
 
   /// A lane's sixteen bytes, twice.
   __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
-                                        uint4 (&sixteen)[2]) const {
+                                        uint4 (&vectors)[2]) const {
     uint2 made_luma[2];
     unsigned made_chroma[2][2];
     {
@@ -70,7 +70,7 @@ class PackedPairs {
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      sixteen[half] =
+      vectors[half] =
           packed_bytes(made_luma[half], made_chroma[half][0], made_chroma[half][1], luma_first_);
   }
 
@@ -100,7 +100,7 @@ class PackedQuads {
   }
 
   __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
-                                        uint4 (&sixteen)[2]) const {
+                                        uint4 (&vectors)[2]) const {
     constexpr int kQuads = 4;
     int start[kQuads][4], sum[2][kQuads][4];
 #pragma unroll
@@ -121,7 +121,7 @@ class PackedQuads {
                                      luma.x, luma.y);
       quantise_two_quads<kQuantiser>(sum[half][2], sum[half][3], chroma_.general, scale_,
                                      chroma_.base, even, odd);
-      sixteen[half] = packed_bytes(luma, even, odd, luma_first_);
+      vectors[half] = packed_bytes(luma, even, odd, luma_first_);
     }
   }
 
@@ -133,24 +133,24 @@ class PackedQuads {
   bool luma_first_;
 };
 
-template <class Way>
-__global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
+template <class Products>
+__global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
     tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
   const WarpOrigin origin(a, plane);
   if (origin.y >= plane.rows) return;
-  fetch_rows(plane, origin.x, origin.y - a.anchor_y,
-             kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
-  const Way way(a, plane);
+  prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
+                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+  const Products products(a, plane);
   PackedColumns columns(a, plane, origin.x);
-  slide_down(a, plane, columns, way, origin);
+  slide_down(a, plane, columns, products, origin);
 }
 
 using PackedKernel = void (*)(TensorArguments);
 
 template <Quantiser kQuantiser>
-PackedKernel select_way(const TensorArguments& a) {
+PackedKernel select_products(const TensorArguments& a) {
   constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
   if (a.form == Form::kTensorPackedQuads)
     return tensor_packed_pairs_kernel<PackedQuads<kQuantiser>>;
@@ -164,13 +164,13 @@ PackedKernel select_way(const TensorArguments& a) {
 PackedKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
-      return select_way<Quantiser::kBits>(a);
+      return select_products<Quantiser::kBits>(a);
     case Quantiser::kFloat:
-      return select_way<Quantiser::kFloat>(a);
+      return select_products<Quantiser::kFloat>(a);
     case Quantiser::kGeneral:
       break;
   }
-  return select_way<Quantiser::kGeneral>(a);
+  return select_products<Quantiser::kGeneral>(a);
 }
 
 cudaError_t load(const TensorArguments& arguments) {

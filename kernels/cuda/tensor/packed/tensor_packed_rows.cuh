@@ -2,7 +2,7 @@
 // Picture rows of packed 4:2:2 on their way into the registers of tensor_packed_pairs.cu.
 #pragma once
 
-#include "kernels/cuda/tensor/packed/tensor_packed_piece.cuh"
+#include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
 #include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
@@ -92,10 +92,10 @@ class PackedColumns {
 
   /// Waits for a row: it becomes words of `group`.
   template <int kRowGroups>
-  __device__ __forceinline__ void take(const PackedLoad& load, int row_group,
-                                       PackedWords<kRowGroups>& words) const {
-    const PackedPiece own(load.own, luma_first_);
-    const PackedPiece outer(load.outer, luma_first_);
+  __device__ __forceinline__ void unpack(const PackedLoad& load, int row_group,
+                                         PackedWords<kRowGroups>& words) const {
+    const PackedSamples own(load.own, luma_first_);
+    const PackedSamples outer(load.outer, luma_first_);
     unsigned luma = first_ ? outer.luma.y : outer.luma.x;
     const bool black = border_ == Border::kZero;
     if (ghosts_) luma = black ? luma_black_ : __byte_perm(own.luma.x, own.luma.y, luma_select_);

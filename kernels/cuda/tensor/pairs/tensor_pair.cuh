@@ -15,9 +15,9 @@ constexpr int kNewRowGroups = kRows / kRowGroupRows;  ///< Of each step but the 
 /// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
 /// or 16 samples of each of two components that are parted, for four products. kOuter: words of
 /// these to either side of its column; of large quads two.
-template <int kParts, int kOuter = 1>
-constexpr int kWordsOfPart = 4 / kParts + 2 * kOuter;
-constexpr int kPairWords = kWordsOfPart<1>;
+template <int kDeinterleaved, int kOuter = 1>
+constexpr int kWordsOfComponent = 4 / kDeinterleaved + 2 * kOuter;
+constexpr int kPairWords = kWordsOfComponent<1>;
 
 /// Where a lane's two times sixteen bytes of 128 bytes x 8 rows go, step after step: from byte
 /// LaneMap::x() of LaneMap::row() on, and the same LaneMap::kNextX bytes and kNextRow rows further.

@@ -96,8 +96,8 @@ struct Quads : QuadLaneMap {
 };
 
 /// Picture rows that the patch of an edge holds: whole turns of fill_patch().
-template <class Way>
-constexpr int kPatchRows = (Way::kRowGroups * kRowGroupRows + kRows - 1) / kRows* kRows;
+template <class Products>
+constexpr int kPatchRows = (Products::kRowGroups * kRowGroupRows + kRows - 1) / kRows* kRows;
 
 // Out of line: code that nearly all warps skip makes them wait for theirs.
 
@@ -109,47 +109,48 @@ __device__ __noinline__ void fill_edge(const TensorArguments& a, const TensorPla
   __syncwarp();
 }
 
-__device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row, uint4 sixteen) {
-  Output(plane, x).store(row, sixteen.x);
-  Output(plane, x + 4).store(row, sixteen.y);
-  Output(plane, x + 8).store(row, sixteen.z);
-  Output(plane, x + 12).store(row, sixteen.w);
+__device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row, uint4 vector) {
+  Output(plane, x).store(row, vector.x);
+  Output(plane, x + 4).store(row, vector.y);
+  Output(plane, x + 8).store(row, vector.z);
+  Output(plane, x + 12).store(row, vector.w);
 }
 
 /// What a lane holds of the rows that eight output rows see, components one after the other.
-template <class Way, int kParts>
-using WordsOf = unsigned[kParts][Way::kRowGroups][kWordsOfPart<kParts, Way::kOuter>];
+template <class Products, int kDeinterleaved>
+using WordsOf = unsigned[kDeinterleaved][Products::kRowGroups]
+                        [kWordsOfComponent<kDeinterleaved, Products::kOuter>];
 
 /// Rows that columns with ghosts of other kinds than PairColumns knows see.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void load_edge(const TensorArguments& a, const TensorPlane& plane, int x,
                                           int top, std::uint8_t* patch,
-                                          WordsOf<Way, kParts>& words) {
-  constexpr int kMargin = 8, kOuter = Way::kOuter, kAll = 4 + 2 * kParts * kOuter;
-  fill_edge(a, plane, x - kMargin, top, kPatchRows<Way>, patch);
+                                          WordsOf<Products, kDeinterleaved>& words) {
+  constexpr int kMargin = 8, kOuter = Products::kOuter, kAll = 4 + 2 * kDeinterleaved * kOuter;
+  fill_edge(a, plane, x - kMargin, top, kPatchRows<Products>, patch);
   const int lane = threadIdx.x, column = lane / 8 + 4 * (lane / 4 % 2);
   const std::uint8_t* from =
-      patch + lane % 4 * kSpanBytes + kMargin - 4 * kParts * kOuter + kColumnBytes * column;
+      patch + lane % 4 * kSpanBytes + kMargin - 4 * kDeinterleaved * kOuter + kColumnBytes * column;
 #pragma unroll
-  for (int j = 0; j < Way::kRowGroups; ++j) {
+  for (int j = 0; j < Products::kRowGroups; ++j) {
     unsigned all[kAll];
 #pragma unroll
     for (int w = 0; w < kAll; ++w)
       all[w] = reinterpret_cast<const unsigned*>(from + j * kRowGroupRows * kSpanBytes)[w];
 #pragma unroll
-    for (int c = 0; c < kParts; ++c)
+    for (int c = 0; c < kDeinterleaved; ++c)
 #pragma unroll
-      for (int n = 0; n < kWordsOfPart<kParts, kOuter>; ++n)
-        words[c][j][n] = parted<kParts>(all, c, n);
+      for (int n = 0; n < kWordsOfComponent<kDeinterleaved, kOuter>; ++n)
+        words[c][j][n] = deinterleave<kDeinterleaved>(all, c, n);
   }
 }
 
 /// Codes of a plane: a lane's sixteen bytes, twice, of words[component] of the rows that it sees.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 class PairFilter {
  public:
-  using Output = PairOutput<Way>;
-  static constexpr int kRowGroups = Way::kRowGroups;
+  using Output = PairOutput<Products>;
+  static constexpr int kRowGroups = Products::kRowGroups;
 
   __device__ PairFilter(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -157,128 +158,128 @@ class PairFilter {
         base_(in_register(plane.phase[0].base)),
         general_(plane.phase[0].general) {}
 
-  __device__ __forceinline__ void apply(const WordsOf<Way, kParts>& words,
-                                        uint4 (&sixteen)[2]) const {
-    unsigned made[2][kParts][4 / kParts];
+  __device__ __forceinline__ void apply(const WordsOf<Products, kDeinterleaved>& words,
+                                        uint4 (&vectors)[2]) const {
+    unsigned made[2][kDeinterleaved][4 / kDeinterleaved];
 #pragma unroll
-    for (int c = 0; c < kParts; ++c) {
-      unsigned of_one[2][4 / kParts];
-      Way::apply(weights_, words[c], general_, scale_, base_, of_one);
+    for (int c = 0; c < kDeinterleaved; ++c) {
+      unsigned of_one[2][4 / kDeinterleaved];
+      Products::apply(weights_, words[c], general_, scale_, base_, of_one);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
 #pragma unroll
-        for (int w = 0; w < 4 / kParts; ++w)
+        for (int w = 0; w < 4 / kDeinterleaved; ++w)
           made[half][c][w] = of_one[half][w];
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      sixteen[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
+      vectors[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
                                  interleaved<1>(made[half], 2), interleaved<1>(made[half], 3));
   }
 
  private:
-  typename Way::Weights weights_;
+  typename Products::Weights weights_;
   float scale_, base_;
   const Epilogue& general_;
 };
 
 /// Inner columns.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
                                              WarpOrigin origin) {
-  fetch_rows(plane, origin.x, origin.y - a.anchor_y,
-             kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
-  const PairFilter<Way, kParts> filter(a, plane);
-  PairColumns<kParts, Way::kOuter> columns(a, plane, origin.x);
+  prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
+                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+  const PairFilter<Products, kDeinterleaved> filter(a, plane);
+  PairColumns<kDeinterleaved, Products::kOuter> columns(a, plane, origin.x);
   slide_down(a, plane, columns, filter, origin);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             WarpOrigin origin, std::uint8_t* patch) {
   await_previous_launch();
-  WordsOf<Way, kParts> words;
-  load_edge<Way, kParts>(a, plane, origin.x, origin.y - a.anchor_y, patch, words);
-  uint4 sixteen[2];
-  PairFilter<Way, kParts>(a, plane).apply(words, sixteen);
+  WordsOf<Products, kDeinterleaved> words;
+  load_edge<Products, kDeinterleaved>(a, plane, origin.x, origin.y - a.anchor_y, patch, words);
+  uint4 vectors[2];
+  PairFilter<Products, kDeinterleaved>(a, plane).apply(words, vectors);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = origin.y + Way::row() + half * Way::kNextRow;
+    const int row = origin.y + Products::row() + half * Products::kNextRow;
     if (row < plane.rows)
-      store_edge(plane, origin.x + Way::x() + half * Way::kNextX, row, sixteen[half]);
+      store_edge(plane, origin.x + Products::x() + half * Products::kNextX, row, vectors[half]);
   }
 }
 
-/// kMostParts: of any plane's.
-template <class Way, int kMostParts>
+/// kMostDeinterleaved: of any plane's.
+template <class Products, int kMostDeinterleaved>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Way> * kSpanBytes];
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Products> * kSpanBytes];
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
   const WarpOrigin origin(a, plane);
   if (origin.y >= plane.rows) return;
-  const auto filter = [&](auto parts) {
-    constexpr int kParts = decltype(parts)::value;
+  const auto filter = [&](auto deinterleaved) {
+    constexpr int kDeinterleaved = decltype(deinterleaved)::value;
     if (origin.inner)
-      filter_inner<Way, kParts>(a, plane, origin);
+      filter_inner<Products, kDeinterleaved>(a, plane, origin);
     else
-      filter_edge<Way, kParts>(a, plane, origin, patches[threadIdx.y]);
+      filter_edge<Products, kDeinterleaved>(a, plane, origin, patches[threadIdx.y]);
   };
-  if (plane.parts < kMostParts)
+  if (plane.deinterleaved < kMostDeinterleaved)
     filter(std::integral_constant<int, 1>{});
   else
-    filter(std::integral_constant<int, kMostParts>{});
+    filter(std::integral_constant<int, kMostDeinterleaved>{});
 }
 
 using PairsKernel = void (*)(TensorArguments);
 
-template <int kRowGroups, int kShift, int kMostParts>
+template <int kRowGroups, int kShift, int kMostDeinterleaved>
 PairsKernel select_codes(Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
-      return tensor_pairs_kernel<Pairs<Quantiser::kBits, kRowGroups, kShift>, kMostParts>;
+      return tensor_pairs_kernel<Pairs<Quantiser::kBits, kRowGroups, kShift>, kMostDeinterleaved>;
     case Quantiser::kFloat:
-      return tensor_pairs_kernel<Pairs<Quantiser::kFloat, kRowGroups, kShift>, kMostParts>;
+      return tensor_pairs_kernel<Pairs<Quantiser::kFloat, kRowGroups, kShift>, kMostDeinterleaved>;
     case Quantiser::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Pairs<Quantiser::kGeneral, kRowGroups, kShift>, kMostParts>;
+  return tensor_pairs_kernel<Pairs<Quantiser::kGeneral, kRowGroups, kShift>, kMostDeinterleaved>;
 }
 
-template <bool kLarge, int kMostParts>
+template <bool kLarge, int kMostDeinterleaved>
 PairsKernel select_quads(Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
-      return tensor_pairs_kernel<Quads<Quantiser::kBits, kLarge>, kMostParts>;
+      return tensor_pairs_kernel<Quads<Quantiser::kBits, kLarge>, kMostDeinterleaved>;
     case Quantiser::kFloat:
-      return tensor_pairs_kernel<Quads<Quantiser::kFloat, kLarge>, kMostParts>;
+      return tensor_pairs_kernel<Quads<Quantiser::kFloat, kLarge>, kMostDeinterleaved>;
     case Quantiser::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Quads<Quantiser::kGeneral, kLarge>, kMostParts>;
+  return tensor_pairs_kernel<Quads<Quantiser::kGeneral, kLarge>, kMostDeinterleaved>;
 }
 
-template <int kMostParts>
+template <int kMostDeinterleaved>
 PairsKernel select_window(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(quantiser);
-  if (a.form == Form::kTensorQuads) return select_quads<false, kMostParts>(quantiser);
+  if (a.form == Form::kTensorQuads) return select_quads<false, kMostDeinterleaved>(quantiser);
   constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
   if (a.pair_row_groups == kFew)
-    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(quantiser)
-                             : select_codes<kFew, 1, kMostParts>(quantiser);
-  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostParts>(quantiser)
-                           : select_codes<kMany, 1, kMostParts>(quantiser);
+    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostDeinterleaved>(quantiser)
+                             : select_codes<kFew, 1, kMostDeinterleaved>(quantiser);
+  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostDeinterleaved>(quantiser)
+                           : select_codes<kMany, 1, kMostDeinterleaved>(quantiser);
 }
 
 /// Kernels that part components are apart, as the others would be slower with them: 8.9 us for 8.5
 /// at 3x3 with two digits (GRAY8, 4K, H100).
 PairsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  int parts = 1;
+  int deinterleaved = 1;
   for (int p = 0; p < a.plane_count; ++p)
-    parts = std::max(parts, a.plane[p].parts);
-  return parts == 1 ? select_window<1>(a, quantiser) : select_window<2>(a, quantiser);
+    deinterleaved = std::max(deinterleaved, a.plane[p].deinterleaved);
+  return deinterleaved == 1 ? select_window<1>(a, quantiser) : select_window<2>(a, quantiser);
 }
 
 /// Shared memory that a block takes in vain, so that no processor has a fourth. Blocks of several

@@ -24,10 +24,10 @@ namespace convolve {
 namespace {
 
 /// Word n of pixels, of words of their components; that of a byte that is copied may be anything.
-template <int kParts, int kWords>
+template <int kPixelBytes, int kWords>
 __device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered][kWords], int first,
                                                int n) {
-  if constexpr (kParts == 3) {
+  if constexpr (kPixelBytes == 3) {
     return interleaved<1>(made, n);
   } else {
     const int w = n / 4, i = n % 4;
@@ -37,10 +37,10 @@ __device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered]
 }
 
 /// Four words of pixels from word 4 i on.
-template <int kParts, int kWords>
-__device__ __forceinline__ uint4 pixel_piece(const unsigned (&made)[kFiltered][kWords], int first,
-                                             int i) {
-  const auto word = [&](int n) { return pixel_word<kParts>(made, first, 4 * i + n); };
+template <int kPixelBytes, int kWords>
+__device__ __forceinline__ uint4 pixel_vector(const unsigned (&made)[kFiltered][kWords], int first,
+                                              int i) {
+  const auto word = [&](int n) { return pixel_word<kPixelBytes>(made, first, 4 * i + n); };
   return make_uint4(word(0), word(1), word(2), word(3));
 }
 
@@ -79,12 +79,12 @@ __device__ __forceinline__ void shift_sums(int start, int (&sums)[kFiltered][kPr
 
 /// True if weights of several digits lie in shared memory: at 9x9 33.3 us for 36.7 (BGR, 4K, two
 /// digits, H100). The ring of four bytes leaves no room for them.
-template <int kParts>
-constexpr bool kSharedWeights = kParts == 3;
+template <int kPixelBytes>
+constexpr bool kSharedWeights = kPixelBytes == 3;
 
-template <int kParts>
+template <int kPixelBytes>
 __device__ __forceinline__ uint4 weights_at(const uint4* from) {
-  if constexpr (kSharedWeights<kParts>) return *from;
+  if constexpr (kSharedWeights<kPixelBytes>) return *from;
   return __ldg(from);
 }
 
@@ -117,9 +117,9 @@ class PixelPairs {
   }
 
   /// The codes of a step, in the ring.
-  template <int kParts, class LoadRows>
+  template <int kPixelBytes, class LoadRows>
   __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
-                                         int first, PixelRing<kParts>& ring) const {
+                                         int first, PixelRing<kPixelBytes>& ring) const {
     Sums sums;
     if constexpr (kOne) {
       begin_sums(start_, sums);
@@ -144,7 +144,7 @@ class PixelPairs {
       for (int left = digits_;;) {
 #pragma unroll
         for (int s = 0; s < kRowGroups; ++s, fragment += 32)
-          add(weights_at<kParts>(fragment), words[s], sums);
+          add(weights_at<kPixelBytes>(fragment), words[s], sums);
         if (--left == 0) break;
         shift_sums(left == 1 ? start_[0] : 0, sums);
       }
@@ -160,8 +160,9 @@ class PixelPairs {
     __syncwarp();
     const int lane = threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < kParts; ++i)
-      *ring.piece(lane / 4, kParts * (lane % 4) + i) = pixel_piece<kParts>(made, first, i);
+    for (int i = 0; i < kPixelBytes; ++i)
+      *ring.vector(lane / 4, kPixelBytes * (lane % 4) + i) =
+          pixel_vector<kPixelBytes>(made, first, i);
   }
 
  private:
@@ -197,9 +198,9 @@ class PixelQuads {
       load([&](int i) { return __ldg(plane.fragments + threadIdx.x + i); }, only_);
   }
 
-  template <int kParts, class LoadRows>
+  template <int kPixelBytes, class LoadRows>
   __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
-                                         int first, PixelRing<kParts>& ring) const {
+                                         int first, PixelRing<kPixelBytes>& ring) const {
     Sums sums[2];
     Words words[kQuadRowGroups];
     int start[4];
@@ -223,7 +224,7 @@ class PixelQuads {
 #pragma unroll 1
       for (int left = digits_;;) {
         Weights weights;
-        load([&](int i) { return weights_at<kParts>(fragments + i); }, weights);
+        load([&](int i) { return weights_at<kPixelBytes>(fragments + i); }, weights);
         add(weights, 0, words, sums);
         add(weights, 1, words, sums);
         if (--left == 0) break;
@@ -244,7 +245,7 @@ class PixelQuads {
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       ring.keep(lane / 4 % 4 + 4 * half, column,
-                [&](int n) { return pixel_word<kParts>(made[half], first, n); });
+                [&](int n) { return pixel_word<kPixelBytes>(made[half], first, n); });
   }
 
  private:
@@ -289,22 +290,24 @@ class PixelQuads {
 };
 
 /// `steps` times 64 pixels x 8 rows, one below the other.
-template <class Way, int kParts>
+template <class Products, int kPixelBytes>
 __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
                                                   const TensorPlane& plane, int x, int y, int steps,
-                                                  const uint4* weights, PixelRing<kParts>& ring) {
-  using Ring = PixelRing<kParts>;
+                                                  const uint4* weights,
+                                                  PixelRing<kPixelBytes>& ring) {
+  using Ring = PixelRing<kPixelBytes>;
   const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
-  fetch_pixels<kParts>(plane, x, top,
-                       kRowGroupRows * Way::kRowGroups + kRows * (a.early_steps - 1));
-  const Way way(a, plane, weights);
+  prefetch_pixels<kPixelBytes>(
+      plane, x, top, kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+  const Products products(a, plane, weights);
   const PixelQuantiser quantiser = {plane.phase[0].general, in_register(plane.scale),
                                     in_register(plane.phase[0].base)};
   const int first = plane.phase[0].filtered ? 0 : 1;
   steps = min(steps, (plane.rows - y + kRows - 1) / kRows);
-  PixelRows<kParts> rows(a, plane, x, top, kRowGroupRows * Way::kRowGroups + kRows * (steps - 1));
-  const PixelGhosts<kParts> ghosts(a, plane, x);
-  PixelOutput<kParts> output(a, plane, ring, x, y);
+  PixelRows<kPixelBytes> rows(a, plane, x, top,
+                              kRowGroupRows * Products::kRowGroups + kRows * (steps - 1));
+  const PixelGhosts<kPixelBytes> ghosts(a, plane, x);
+  PixelOutput<kPixelBytes> output(a, plane, ring, x, y);
   await_previous_launch();
 #pragma unroll 1
   for (int stage = 0; stage < kStages; ++stage)
@@ -327,10 +330,10 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
       ghosts.make(top + kRows * (step + 1), ring.rows + far);
       __syncwarp();
     }
-    way.template filter<kParts>(
+    products.template filter<kPixelBytes>(
         [&](int s, auto& words) {
-          part_pixels<kParts>(ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kRowGroupBytes + own,
-                              first, words);
+          deinterleave_pixels<kPixelBytes>(
+              ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kRowGroupBytes + own, first, words);
         },
         quantiser, first, ring);
     // All lanes have seen the stage that the step before began with, and what it copied.
@@ -341,17 +344,17 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
   }
 }
 
-/// kParts: the bytes of a pixel.
-template <class Way, int kParts>
+/// kPixelBytes: the bytes of a pixel.
+template <class Products, int kPixelBytes>
 __global__ void __launch_bounds__(32 * kWarps, 3)
     tensor_pixels_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) PixelRing<kParts> rings[kWarps];
-  constexpr bool kShared = kSharedWeights<kParts> && Way::kFragments > 0;
-  constexpr int kMostWeights = kShared ? kMostDigits * Way::kFragments * 32 : 1;
+  __shared__ __align__(16) PixelRing<kPixelBytes> rings[kWarps];
+  constexpr bool kShared = kSharedWeights<kPixelBytes> && Products::kFragments > 0;
+  constexpr int kMostWeights = kShared ? kMostDigits * Products::kFragments * 32 : 1;
   __shared__ uint4 weights[kMostWeights];
   admit_next_launch();
   if constexpr (kShared)
-    bring_weights(a.plane[0].fragments, a.digits * Way::kFragments * 32, weights);
+    copy_weights_to_shared(a.plane[0].fragments, a.digits * Products::kFragments * 32, weights);
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
@@ -359,39 +362,41 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
   const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
   const int row =
-      static_cast<int>(plane.columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
-  const int x = (static_cast<int>(item) - row * plane.columns) * PixelRing<kParts>::kTileBytes;
+      static_cast<int>(plane.tile_columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
+  const int x =
+      (static_cast<int>(item) - row * plane.tile_columns) * PixelRing<kPixelBytes>::kTileBytes;
   const int y = row * kRows * a.steps;
   if (y >= plane.rows) return;
-  slide_down_pixels<Way, kParts>(a, plane, x, y, a.steps, kShared ? weights : plane.fragments,
-                                 rings[threadIdx.y]);
+  slide_down_pixels<Products, kPixelBytes>(a, plane, x, y, a.steps,
+                                           kShared ? weights : plane.fragments, rings[threadIdx.y]);
 }
 
 using PixelsKernel = void (*)(TensorArguments);
 
-template <Quantiser kQuantiser, int kParts>
-PixelsKernel select_way(const TensorArguments& a) {
+template <Quantiser kQuantiser, int kPixelBytes>
+PixelsKernel select_products(const TensorArguments& a) {
   if (a.form == Form::kTensorPixelQuads)
-    return tensor_pixels_kernel<PixelQuads<kQuantiser>, kParts>;
-  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kParts>
-                           : tensor_pixels_kernel<PixelPairs<kQuantiser, 1>, kParts>;
+    return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
+  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kPixelBytes>
+                           : tensor_pixels_kernel<PixelPairs<kQuantiser, 1>, kPixelBytes>;
 }
 
-template <int kParts>
+template <int kPixelBytes>
 PixelsKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
-      return select_way<Quantiser::kBits, kParts>(a);
+      return select_products<Quantiser::kBits, kPixelBytes>(a);
     case Quantiser::kFloat:
-      return select_way<Quantiser::kFloat, kParts>(a);
+      return select_products<Quantiser::kFloat, kPixelBytes>(a);
     case Quantiser::kGeneral:
       break;
   }
-  return select_way<Quantiser::kGeneral, kParts>(a);
+  return select_products<Quantiser::kGeneral, kPixelBytes>(a);
 }
 
 PixelsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  return a.plane[0].parts == 3 ? select_codes<3>(a, quantiser) : select_codes<4>(a, quantiser);
+  return a.plane[0].deinterleaved == 3 ? select_codes<3>(a, quantiser)
+                                       : select_codes<4>(a, quantiser);
 }
 
 cudaError_t load(const TensorArguments& arguments) {

@@ -148,12 +148,12 @@ __device__ __forceinline__ void quantise_column(const TensorPlane& plane, const 
                                                 int half, const int (&sum)[kRows][4],
                                                 unsigned (&words)[4 * kBytes]) {
   if constexpr (kBytes == 1) {
-    const uint4 sixteen =
+    const uint4 vector =
         quantise_pair_column<kQuantiser>(sum, half, phase.general, plane.scale, phase.base);
-    words[0] = sixteen.x;
-    words[1] = sixteen.y;
-    words[2] = sixteen.z;
-    words[3] = sixteen.w;
+    words[0] = vector.x;
+    words[1] = vector.y;
+    words[2] = vector.z;
+    words[3] = vector.w;
   } else {
     quantise_to_samples<kQuantiser>(
         plane, phase, [&](int i) { return make_int2(sum[i][half], sum[i][2 + half]); }, words);
@@ -180,8 +180,9 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
   constexpr int kBlocks = row_blocks(kComponents), kAcross = warps_across(kComponents);
   const TensorTile& tile = a.tiles.tile[kComponents == 1 ? 0 : 1];
   const int tile_row = static_cast<int>(
-      plane.columns == 1 ? block : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
-  const int tile_x = (block - tile_row * plane.columns) * kTensorTileBytes * kAcross;
+      plane.tile_columns == 1 ? block
+                              : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
+  const int tile_x = (block - tile_row * plane.tile_columns) * kTensorTileBytes * kAcross;
   const int tile_y = tile_row * kTensorTileRows;
   fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
                                  memory, static_cast<int>(threadIdx.x + 32 * threadIdx.y));
