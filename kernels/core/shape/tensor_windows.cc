@@ -2,7 +2,6 @@
 #include "kernels/core/shape/tensor_windows.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 
 namespace convolve {

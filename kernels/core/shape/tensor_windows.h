@@ -13,6 +13,10 @@ namespace convolve {
 inline constexpr int kColumnBytes = 16;
 inline constexpr int kWindowBytes = 32;
 
+/// Pixels in a row of the tile of a warp of tensor_pixels.cu, which takes pixels of three or four
+/// bytes.
+inline constexpr int kPixelTileWidth = 64;
+
 /// Rows of the tallest mask that is filtered with a sliding window: each picture row is
 /// loaded once.
 inline constexpr int kTensorSlidingRows = 17;

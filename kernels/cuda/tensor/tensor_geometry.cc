@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 
 namespace convolve {
 namespace {
@@ -142,7 +141,7 @@ void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large
   // Pixels have tiles of their own, all alike.
   const bool pixels = !wide && plane.deinterleaved > 2;
   if (pixels)
-    plane.tile_columns = divide_up(plane.row_bytes, kPixelTile * plane.deinterleaved);
+    plane.tile_columns = divide_up(plane.row_bytes, kPixelTileWidth * plane.deinterleaved);
   else if (!find_ghost_selectors(plane, border, large))
     return;
   plane.first_inner_tile_column = 0;

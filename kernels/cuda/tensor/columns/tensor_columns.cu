@@ -17,6 +17,7 @@
 
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/tensor_mma.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_store.cuh"
 
 namespace convolve {
@@ -244,8 +245,6 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   }
 }
 
-using TensorKernel = void (*)(TensorArguments);
-
 template <int kBlocks>
 TensorKernel select_codes(Quantiser quantiser) {
   switch (quantiser) {
@@ -259,30 +258,10 @@ TensorKernel select_codes(Quantiser quantiser) {
   return tensor_kernel<Quantiser::kGeneral, kBlocks>;
 }
 
-TensorKernel select_kernel(Quantiser quantiser, int sliding_blocks) {
-  return sliding_blocks == 2   ? select_codes<2>(quantiser)
-         : sliding_blocks == 3 ? select_codes<3>(quantiser)
-                               : select_codes<0>(quantiser);
-}
-
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
-    if (const cudaError_t error =
-            load_kernel(select_kernel(quantiser, arguments.sliding_blocks), 0);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(Quantiser::kFloat, arguments.sliding_blocks), 32 * kWarps,
-                         blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments.quantiser, arguments.sliding_blocks),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  return a.sliding_blocks == 2   ? select_codes<2>(quantiser)
+         : a.sliding_blocks == 3 ? select_codes<3>(quantiser)
+                                 : select_codes<0>(quantiser);
 }
 
 }  // namespace
@@ -291,6 +270,6 @@ int tensor_sliding_blocks(int mask_height) {
   return mask_height > sliding_mask_rows(2) ? 3 : 2;
 }
 
-const TensorLauncher kTensorColumnsLauncher = {load, resident, launch};
+const TensorLauncher kTensorColumnsLauncher = kLauncherOf<select_kernel>;
 
 }  // namespace convolve

@@ -21,6 +21,7 @@
 #include "kernels/cuda/tensor/groups/tensor_ghosts.cuh"
 #include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
 #include "kernels/cuda/tensor/packed/tensor_packed.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 
 namespace convolve {
 namespace {
@@ -403,10 +404,8 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   }
 }
 
-using WarpgroupsKernel = void (*)(TensorArguments);
-
 template <Quantiser kQuantiser>
-WarpgroupsKernel select_kinds(const TensorArguments& a) {
+TensorKernel select_kinds(const TensorArguments& a) {
   const bool one = a.warpgroups.one_plane;
   switch (a.warpgroups.kinds) {
     case 0b1:
@@ -430,7 +429,7 @@ WarpgroupsKernel select_kinds(const TensorArguments& a) {
 }
 
 /// The kernel of split sums.
-WarpgroupsKernel select_split(const TensorArguments& a) {
+TensorKernel select_split(const TensorArguments& a) {
   if (a.warpgroups.kinds != 0b10000)
     return tensor_warpgroups_kernel<0b110000, false, Quantiser::kGeneral, true>;
   return a.warpgroups.one_plane
@@ -438,7 +437,7 @@ WarpgroupsKernel select_split(const TensorArguments& a) {
              : tensor_warpgroups_kernel<0b10000, false, Quantiser::kGeneral, true>;
 }
 
-WarpgroupsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorSplitWarpgroups) return select_split(a);
   switch (quantiser) {
     case Quantiser::kBits:
@@ -451,13 +450,8 @@ WarpgroupsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   return select_kinds<Quantiser::kGeneral>(a);
 }
 
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
-    if (const cudaError_t error =
-            load_kernel(select_kernel(arguments, quantiser), arguments.warpgroups.bytes);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
+std::size_t shared_bytes(const TensorArguments& a) {
+  return a.warpgroups.bytes;
 }
 
 /// One block that lasts on each processor.
@@ -472,6 +466,7 @@ cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
 
 }  // namespace
 
-const TensorLauncher kTensorWarpgroupsLauncher = {load, nullptr, launch};
+const TensorLauncher kTensorWarpgroupsLauncher = {load_quantisers<select_kernel, shared_bytes>,
+                                                  nullptr, launch};
 
 }  // namespace convolve

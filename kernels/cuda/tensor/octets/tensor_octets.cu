@@ -13,6 +13,7 @@
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_store.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_sums.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_sliding.cuh"
 #include "kernels/cuda/tensor/tensor_weights.cuh"
 
@@ -81,10 +82,8 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     filter(std::integral_constant<int, kMostComponents>{});
 }
 
-using OctetsKernel = void (*)(TensorArguments);
-
 template <class Sums>
-OctetsKernel select_components(const TensorArguments& a) {
+TensorKernel select_components(const TensorArguments& a) {
   int components = 1;
   for (int p = 0; p < a.plane_count; ++p)
     components = std::max(components, a.plane[p].period);
@@ -92,7 +91,7 @@ OctetsKernel select_components(const TensorArguments& a) {
 }
 
 template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kQuantiser>
-OctetsKernel select_digits(const TensorArguments& a) {
+TensorKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
       return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 1>>(a);
@@ -104,7 +103,7 @@ OctetsKernel select_digits(const TensorArguments& a) {
 }
 
 template <int kProductRowGroups, int kRowGroups, bool kSparse>
-OctetsKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
+TensorKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
   switch (quantiser) {
     case WideCodes::kFloat:
       return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kFloat>(a);
@@ -119,7 +118,7 @@ OctetsKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
   return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral>(a);
 }
 
-OctetsKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
+TensorKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
   const OctetWindow& window = a.octets;
   if (!window.sparse) return select_codes<3, 4, false>(a, quantiser);
   if (window.product_row_groups == 1) return select_codes<1, 3, true>(a, quantiser);
@@ -142,14 +141,12 @@ cudaError_t load(const TensorArguments& arguments) {
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  return resident_blocks(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
-                         32 * kWarps, blocks);
+  return resident_warps(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
+                        blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.wide_codes),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
+  return launch_warps(select_kernel(arguments, arguments.wide_codes), arguments, 0, stream);
 }
 
 }  // namespace

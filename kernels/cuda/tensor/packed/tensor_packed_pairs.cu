@@ -9,6 +9,7 @@
 // them, or lie at the row's other end: no column needs another way.
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
@@ -147,10 +148,8 @@ __global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
   slide_down(a, plane, columns, products, origin);
 }
 
-using PackedKernel = void (*)(TensorArguments);
-
 template <Quantiser kQuantiser>
-PackedKernel select_products(const TensorArguments& a) {
+TensorKernel select_products(const TensorArguments& a) {
   constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
   if (a.form == Form::kTensorPackedQuads)
     return tensor_packed_pairs_kernel<PackedQuads<kQuantiser>>;
@@ -161,7 +160,7 @@ PackedKernel select_products(const TensorArguments& a) {
                            : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 1>>;
 }
 
-PackedKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
       return select_products<Quantiser::kBits>(a);
@@ -173,26 +172,8 @@ PackedKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   return select_products<Quantiser::kGeneral>(a);
 }
 
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Quantiser::kFloat), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.quantiser),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
-}
-
 }  // namespace
 
-const TensorLauncher kTensorPackedLauncher = {load, resident, launch};
+const TensorLauncher kTensorPackedLauncher = kLauncherOf<select_kernel>;
 
 }  // namespace convolve

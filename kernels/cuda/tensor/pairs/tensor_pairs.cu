@@ -31,6 +31,7 @@
 #include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
@@ -233,10 +234,8 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     filter(std::integral_constant<int, kMostDeinterleaved>{});
 }
 
-using PairsKernel = void (*)(TensorArguments);
-
 template <int kRowGroups, int kShift, int kMostDeinterleaved>
-PairsKernel select_codes(Quantiser quantiser) {
+TensorKernel select_codes(Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
       return tensor_pairs_kernel<Pairs<Quantiser::kBits, kRowGroups, kShift>, kMostDeinterleaved>;
@@ -249,7 +248,7 @@ PairsKernel select_codes(Quantiser quantiser) {
 }
 
 template <bool kLarge, int kMostDeinterleaved>
-PairsKernel select_quads(Quantiser quantiser) {
+TensorKernel select_quads(Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
       return tensor_pairs_kernel<Quads<Quantiser::kBits, kLarge>, kMostDeinterleaved>;
@@ -262,7 +261,7 @@ PairsKernel select_quads(Quantiser quantiser) {
 }
 
 template <int kMostDeinterleaved>
-PairsKernel select_window(const TensorArguments& a, Quantiser quantiser) {
+TensorKernel select_window(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(quantiser);
   if (a.form == Form::kTensorQuads) return select_quads<false, kMostDeinterleaved>(quantiser);
   constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
@@ -275,7 +274,7 @@ PairsKernel select_window(const TensorArguments& a, Quantiser quantiser) {
 
 /// Kernels that part components are apart, as the others would be slower with them: 8.9 us for 8.5
 /// at 3x3 with two digits (GRAY8, 4K, H100).
-PairsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   int deinterleaved = 1;
   for (int p = 0; p < a.plane_count; ++p)
     deinterleaved = std::max(deinterleaved, a.plane[p].deinterleaved);
@@ -287,7 +286,7 @@ PairsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
 /// processor with most of them: where three each are enough, 6.2 us for 6.9 at 1080p and 3.4
 /// for 4.0 at 640x480 (I420, 13x13, H100); one plane takes 3.3 for 3.1. Asked for before blocks are
 /// known, the most there may be.
-int spare_bytes(const TensorArguments& a) {
+std::size_t spare_bytes(const TensorArguments& a) {
   constexpr int kPatches = kWarps * kPatchRows<Quads<Quantiser::kFloat, true>> * kSpanBytes;
   int device = 0, processors = 0, shared_bytes = 0;
   if (a.form != Form::kTensorLargeQuads || a.plane_count == 1 ||
@@ -296,30 +295,13 @@ int spare_bytes(const TensorArguments& a) {
       cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
           cudaSuccess)
     return 0;
-  return a.blocks > 3 * processors ? 0 : std::max(0, shared_bytes / 4 - kPatches);
-}
-
-cudaError_t load(const TensorArguments& arguments) {
-  const auto spare = static_cast<std::size_t>(spare_bytes(arguments));
-  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), spare);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Quantiser::kFloat), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.quantiser),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                            static_cast<std::size_t>(spare_bytes(arguments)), stream, arguments);
+  return a.blocks > 3 * processors
+             ? 0
+             : static_cast<std::size_t>(std::max(0, shared_bytes / 4 - kPatches));
 }
 
 }  // namespace
 
-const TensorLauncher kTensorPairsLauncher = {load, resident, launch};
+const TensorLauncher kTensorPairsLauncher = kLauncherOf<select_kernel, spare_bytes>;
 
 }  // namespace convolve

@@ -7,7 +7,6 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/stages.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
 
 namespace convolve {
@@ -22,7 +21,7 @@ template <int kPixelBytes>
 struct PixelRing {
   static constexpr int kColumnBytes = 8 * kPixelBytes;
   static constexpr int kTileBytes = kColumns * kColumnBytes;
-  static_assert(kTileBytes == kPixelTile * kPixelBytes, "the host places other tiles");
+  static_assert(kTileBytes == kPixelTileWidth * kPixelBytes, "the host counts on another tile");
   static constexpr int kVectors = kTileBytes / kVectorLength;  ///< Of a row of codes.
   /// With a vector on either side. No two lanes that read at once meet in a bank: of three bytes
   /// for that pitch, of four as the rows of a group begin 0, 41, 20 and 61 vectors behind its own

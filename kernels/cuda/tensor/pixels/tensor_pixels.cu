@@ -16,8 +16,8 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {
@@ -371,10 +371,8 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
                                            kShared ? weights : plane.fragments, rings[threadIdx.y]);
 }
 
-using PixelsKernel = void (*)(TensorArguments);
-
 template <Quantiser kQuantiser, int kPixelBytes>
-PixelsKernel select_products(const TensorArguments& a) {
+TensorKernel select_products(const TensorArguments& a) {
   if (a.form == Form::kTensorPixelQuads)
     return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
   return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kPixelBytes>
@@ -382,7 +380,7 @@ PixelsKernel select_products(const TensorArguments& a) {
 }
 
 template <int kPixelBytes>
-PixelsKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
+TensorKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
   switch (quantiser) {
     case Quantiser::kBits:
       return select_products<Quantiser::kBits, kPixelBytes>(a);
@@ -394,31 +392,13 @@ PixelsKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
   return select_products<Quantiser::kGeneral, kPixelBytes>(a);
 }
 
-PixelsKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   return a.plane[0].deinterleaved == 3 ? select_codes<3>(a, quantiser)
                                        : select_codes<4>(a, quantiser);
 }
 
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Quantiser quantiser : {Quantiser::kBits, Quantiser::kFloat, Quantiser::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Quantiser::kFloat), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.quantiser),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
-}
-
 }  // namespace
 
-const TensorLauncher kTensorPixelsLauncher = {load, resident, launch};
+const TensorLauncher kTensorPixelsLauncher = kLauncherOf<select_kernel>;
 
 }  // namespace convolve

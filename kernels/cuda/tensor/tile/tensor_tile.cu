@@ -15,6 +15,7 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
 
 namespace convolve {
@@ -269,10 +270,8 @@ __global__ void __launch_bounds__(32 * kWarps, resident(kKinds))
   }
 }
 
-using TileKernel = void (*)(TensorArguments);
-
 template <int kWindowRows>
-TileKernel select_kinds(unsigned kinds) {
+TensorKernel select_kinds(unsigned kinds) {
   switch (kinds) {
     case 0b1:
       return tensor_tile_kernel<kWindowRows, 0b1>;
@@ -290,7 +289,7 @@ TileKernel select_kinds(unsigned kinds) {
   }
 }
 
-TileKernel select_kernel(const TensorArguments& a) {
+TensorKernel select_kernel(const TensorArguments& a) {
   return a.tiles.window.window_rows == 2 ? select_kinds<2>(a.tiles.kinds)
                                          : select_kinds<1>(a.tiles.kinds);
 }
@@ -300,8 +299,7 @@ cudaError_t load(const TensorArguments& arguments) {
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(arguments.blocks)),
-                            dim3(32, kWarps), arguments.tiles.bytes, stream, arguments);
+  return launch_warps(select_kernel(arguments), arguments, arguments.tiles.bytes, stream);
 }
 
 }  // namespace
