@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/weights/digits.h"
 
 namespace convolve {
@@ -122,11 +122,11 @@ TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
         for (const int digits : {1, 2}) {
           const Mask mask = mask_of(width, height, anchor);
           const PairWindow window = pair_window(plane, phases, mask);
-          if (window.steps == 0) continue;
+          if (window.row_groups == 0) continue;
           ++served;
           const DigitWeights weights = random_weights(mask, digits, random);
           const std::vector<std::uint32_t> words = pair_fragments(plane, phases, mask, weights);
-          ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * window.steps));
+          ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * window.row_groups));
           // A byte far from the row's ends, on a boundary that every period of it knows.
           constexpr int kPair = 48;
           std::vector<std::uint8_t> rows[16];
@@ -140,16 +140,17 @@ TEST_P(TensorFragments, OfPairsMultiplyToTheConvolution) {
             const std::uint32_t* fragment = words.data();
             for (int digit = 0; digit < digits; ++digit) {
               sum *= 256;
-              for (int group = 0; group < window.steps; ++group, fragment += 128)
+              for (int row_group = 0; row_group < window.row_groups; ++row_group, fragment += 128)
                 for (int k = 0; k < 32; ++k)
                   sum += std::int64_t{element_a(fragment, m, k)} *
-                         rows[4 * group + k / 4 % 4][static_cast<std::size_t>(
+                         rows[4 * row_group + k / 4 % 4][static_cast<std::size_t>(
                              kPair - 4 + window.shift + k % 4 + 4 * (k / 16))];
             }
             std::int64_t wanted = 0;
             // Of a component that is parted from others.
-            const int step =
-                window.parts > 1 ? 1 : plane.components[phases.component[dx % phases.period]].step;
+            const int step = window.deinterleaved > 1
+                                 ? 1
+                                 : plane.components[phases.component[dx % phases.period]].step;
             for (int y = 0; y < height; ++y)
               for (int x = 0; x < width; ++x)
                 wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
@@ -171,25 +172,25 @@ TEST(TensorFragmentsOfTiles, MultiplyToTheConvolution) {
         const DigitWeights weights = random_weights(mask, digits, random);
         const TileWindow window = tile_window(mask);
         const std::vector<std::uint32_t> words = tile_fragments(mask, weights);
-        ASSERT_EQ(words.size(),
-                  static_cast<std::size_t>(128 * (digits * window.segments * window.steps + 1)));
+        ASSERT_EQ(words.size(), static_cast<std::size_t>(
+                                    128 * (digits * window.segments * window.windows_down + 1)));
         constexpr int kPair = 80;
         std::vector<std::uint8_t> rows[16];
         for (std::vector<std::uint8_t>& row : rows)
           for (int i = 0; i < 3 * kPair; ++i)
             row.push_back(static_cast<std::uint8_t>(random()));
 
-        const int samples = kTileWindowSamples / window.group_rows;
+        const int samples = kTileWindowSamples / window.window_rows;
         for (int m = 0; m < 16; ++m) {
           std::int64_t sum = 0;
           const std::uint32_t* fragment = words.data();
           for (int digit = 0; digit < digits; ++digit) {
             sum *= 256;
             for (int segment = 0; segment < window.segments; ++segment)
-              for (int step = 0; step < window.steps; ++step, fragment += 128)
+              for (int step = 0; step < window.windows_down; ++step, fragment += 128)
                 for (int k = 0; k < 32; ++k) {
                   const int position = window_byte(k);
-                  const int y = window.group_rows * step + position / samples;
+                  const int y = window.window_rows * step + position / samples;
                   const int x =
                       kPair - window.left + window.shift + 32 * segment + position % samples;
                   sum += std::int64_t{element_a(fragment, m, k)} *
@@ -206,7 +207,7 @@ TEST(TensorFragmentsOfTiles, MultiplyToTheConvolution) {
       }
 }
 
-TEST(TensorFragmentsOfGroups, MultiplyToTheConvolution) {
+TEST(WarpgroupFragments, MultiplyToTheConvolution) {
   std::mt19937 random(8);
   for (const int width : {1, 2, 9, 15, 17, 31, 32, 48})
     for (const int anchor : {0, width / 2, width - 1})
@@ -214,11 +215,11 @@ TEST(TensorFragmentsOfGroups, MultiplyToTheConvolution) {
         for (const int digits : {1, 2}) {
           const Mask mask = mask_of(width, height, anchor);
           const DigitWeights weights = random_weights(mask, digits, random);
-          const GroupWindow window = group_window(mask);
-          const std::vector<std::uint32_t> words = group_fragments(mask, weights);
-          const int pairs = (window.units + 1) / 2, mask_rows = group_mask_rows(height);
-          ASSERT_EQ(words.size(),
-                    static_cast<std::size_t>(digits * pairs * mask_rows * kGroupRowBytes / 4));
+          const WarpgroupWindow window = warpgroup_window(mask);
+          const std::vector<std::uint32_t> words = warpgroup_fragments(mask, weights);
+          const int pairs = (window.units + 1) / 2, mask_rows = warpgroup_mask_rows(height);
+          ASSERT_EQ(words.size(), static_cast<std::size_t>(digits * pairs * mask_rows *
+                                                           kWarpgroupMaskRowBytes / 4));
           const auto* bytes = reinterpret_cast<const std::int8_t*>(words.data());
           constexpr int kBlock = 64;
           std::vector<std::uint8_t> rows[16];
@@ -226,23 +227,23 @@ TEST(TensorFragmentsOfGroups, MultiplyToTheConvolution) {
             for (int i = 0; i < 3 * kBlock; ++i)
               row.push_back(static_cast<std::uint8_t>(random()));
 
-          // Row y of the four of a group, output x of the sixteen of a block.
-          for (int y = 0; y < kGroupRows; ++y)
-            for (int x = 0; x < kGroupUnit; ++x) {
+          // Row y of the four of a row group, output x of the sixteen of a block.
+          for (int y = 0; y < kWarpgroupOutputRows; ++y)
+            for (int x = 0; x < kWarpgroupUnit; ++x) {
               std::int64_t sum = 0;
               for (int digit = 0; digit < digits; ++digit) {
                 sum *= 256;
                 for (int pair = 0; pair < pairs; ++pair) {
-                  const bool odd = pair == window.pairs();
-                  const int products = odd ? odd_products(height) : pair_products(height);
+                  const bool odd = pair == window.unit_pairs();
+                  const int products = odd ? odd_unit_products(height) : unit_pair_products(height);
                   for (int n = 0; n < products; ++n)
                     for (int k = 0; k < 32; ++k) {
                       const int row = odd ? 2 * n : n;
                       // Core matrices follow each other in the order of the output rows.
-                      const int first =
-                          (digit * pairs + pair) * mask_rows + pair_products(height) - 1 - row + y;
-                      const int weight = bytes[first * kGroupRowBytes + x % 2 * 256 + k / 16 * 128 +
-                                               x / 2 * 16 + k % 16];
+                      const int first = (digit * pairs + pair) * mask_rows +
+                                        unit_pair_products(height) - 1 - row + y;
+                      const int weight = bytes[first * kWarpgroupMaskRowBytes + x % 2 * 256 +
+                                               k / 16 * 128 + x / 2 * 16 + k % 16];
                       const int from_row = odd ? row + k / 16 : row;
                       const int sample = 32 * pair + (odd ? k % 16 : k);
                       sum +=
@@ -278,12 +279,12 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
           const Mask mask = mask_of(width, height, anchor);
           const DigitWeights weights = random_weights(mask, digits, random);
           const QuadWindow window = quad_window(mask);
-          if (window.groups == 0) continue;
-          const int pairs = window.groups - 1;
+          if (window.row_groups == 0) continue;
+          const int pairs = window.row_groups - 1;
           const std::vector<std::uint32_t> words = quad_fragments(mask, weights);
           ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * digits * pairs * window.words));
           // Groups of rows, which four output rows see from sample reach() on.
-          std::uint8_t rows[4 * kLargeQuadWindow.groups][4 * kLargeQuadWindow.words];
+          std::uint8_t rows[4 * kLargeQuadWindow.row_groups][4 * kLargeQuadWindow.words];
           for (auto& row : rows)
             for (std::uint8_t& sample : row)
               sample = static_cast<std::uint8_t>(random());
@@ -294,11 +295,11 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
               for (int x = 0; x < width; ++x)
                 wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
                           rows[dy + y][window.reach() + dx + x - anchor];
-            // Whole pairs from the first group on and the second half of the last pair, if a group
-            // is left; and the first half of the first pair, whole ones from the second group on,
-            // and again what is left: both see all groups.
+            // Whole pairs from the first row group on and the second half of the last pair, if a
+            // row group is left; and the first half of the first pair, whole ones from the second
+            // row group on, and again what is left: both see all groups.
             const auto counts = [&](bool from_first, int g, int k) {
-              const bool odd = window.groups % 2 != 0, last = g == pairs - 1;
+              const bool odd = window.row_groups % 2 != 0, last = g == pairs - 1;
               if (from_first) return g % 2 == 0 || (odd && last && k >= 16);
               return g % 2 != 0 || (g == 0 && k < 16) || (!odd && last && k >= 16);
             };
@@ -323,27 +324,28 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
         }
 }
 
-/// The sum of output row m of a group's products, whole or sparse, with the rows that they see.
-/// `places` as octet_fragments() ends with.
+/// The sum of output row m of a row group's products, whole or sparse, with the rows that they see.
+/// `metadata` as octet_fragments() ends with.
 using OctetRows = std::uint8_t[12][16];
 std::int64_t octet_products(const OctetWindow& window, const std::uint32_t* fragment,
-                            const std::uint32_t* places, const OctetRows& rows, int group, int m) {
+                            const std::uint32_t* metadata, const OctetRows& rows, int row_group,
+                            int m) {
   std::int64_t sum = 0;
   if (!window.sparse) {
     for (int half = 0; half < 2; ++half)
       for (int k = 0; k < 32; ++k)
         sum += std::int64_t{element_a(fragment + 128 * half, m, k)} *
-               rows[4 * group + k / 4 % 4][8 * half + 4 * (k / 16) + k % 4];
+               rows[4 * row_group + k / 4 % 4][8 * half + 4 * (k / 16) + k % 4];
     return sum;
   }
   for (int four = 0; four < 16; ++four) {
     const std::uint32_t bits =
-        places[4 * (m % 8) + m / 8 + 2 * (four / 8)] >> (4 * (four % 8)) & 0xF;
-    EXPECT_LT(bits & 3, bits >> 2) << "places are in order";
+        metadata[4 * (m % 8) + m / 8 + 2 * (four / 8)] >> (4 * (four % 8)) & 0xF;
+    EXPECT_LT(bits & 3, bits >> 2) << "metadata are in order";
     for (int n = 0; n < 2; ++n) {
-      const int place = static_cast<int>(bits >> (2 * n) & 3);
+      const int slot = static_cast<int>(bits >> (2 * n) & 3);
       sum += std::int64_t{element_a(fragment, m, 2 * four + n)} *
-             rows[4 * group + four % 4][2 * (four / 4) + place % 2 + 8 * (place / 2)];
+             rows[4 * row_group + four % 4][2 * (four / 4) + slot % 2 + 8 * (slot / 2)];
     }
   }
   return sum;
@@ -365,9 +367,9 @@ TEST(OctetFragments, MultiplyToTheConvolution) {
             const Mask mask = mask_of(width, height, anchor);
             const DigitWeights weights = random_weights(mask, digits, random);
             const OctetWindow window = octet_window(plane, mask, sparse);
-            ASSERT_GT(window.seen, 0);
+            ASSERT_GT(window.product_row_groups, 0);
             ASSERT_EQ(window.sparse, sparse && width <= 8);
-            const int products = window.seen * (window.sparse ? 1 : 2);
+            const int products = window.product_row_groups * (window.sparse ? 1 : 2);
             const std::vector<std::uint32_t> words = octet_fragments(window, mask, weights);
             ASSERT_EQ(words.size(),
                       static_cast<std::size_t>(128 * digits * products + (window.sparse ? 32 : 0)));
@@ -383,11 +385,12 @@ TEST(OctetFragments, MultiplyToTheConvolution) {
                             rows[m / 8 + y][kOctetReach + m % 8 + x - anchor];
               for (int digit = 0; digit < digits; ++digit) {
                 sum *= 256;
-                for (int group = 0; group < window.seen; ++group)
+                for (int row_group = 0; row_group < window.product_row_groups; ++row_group)
                   sum += octet_products(
                       window,
-                      words.data() + 128 * (digit * products + group * products / window.seen),
-                      words.data() + 128 * digits * products, rows, group, m);
+                      words.data() + 128 * (digit * products +
+                                            row_group * products / window.product_row_groups),
+                      words.data() + 128 * digits * products, rows, row_group, m);
               }
               ASSERT_EQ(sum, wanted) << width << "x" << height << " " << anchor << " " << digits
                                      << " output " << m << (window.sparse ? " sparse" : "");

@@ -43,7 +43,7 @@ Mask random_mask(int side, double least, Normalize normalize) {
   return Mask::make(parse_mask(text).value(), normalize, Operation::kCorrelate).value();
 }
 
-/// As tensor_octets.cu and tensor_groups.cu have it.
+/// As tensor_octets.cu and tensor_warpgroups.cu have it.
 double value_of(const DigitWeights& weights, const SplitEpilogue& e,
                 const std::vector<int>& codes) {
   const bool floats = split_sums_are_floats(weights);

@@ -107,29 +107,30 @@ TEST(TensorForms, OctetsServeOneOrTwoComponentsOfTwoBytes) {
   EXPECT_FALSE(serves(frame_of({plane_of(1)}), 3));
 }
 
-// Two output rows see a row more than the mask has and eight seven more, in whole groups of four;
-// windows of sixteen samples reach four to either side of eight.
+// Two output rows see a row more than the mask has and eight seven more, in whole row groups of
+// four; windows of sixteen samples reach four to either side of eight.
 TEST(TensorForms, OctetsSeeUpToFourGroups) {
-  const auto groups = [](int side) {
+  const auto row_groups = [](int side) {
     const OctetWindow window = octet_window(wide_plane_of(1), square(side), true);
-    return std::pair(window.seen, window.groups);
+    return std::pair(window.product_row_groups, window.row_groups);
   };
-  EXPECT_EQ(groups(1), std::pair(1, 3));
-  EXPECT_EQ(groups(3), std::pair(1, 3));
-  EXPECT_EQ(groups(4), std::pair(2, 3));
-  EXPECT_EQ(groups(5), std::pair(2, 3));
-  EXPECT_EQ(groups(6), std::pair(2, 4));
-  EXPECT_EQ(groups(7), std::pair(2, 4));
-  EXPECT_EQ(groups(8), std::pair(3, 4));
-  EXPECT_EQ(groups(9), std::pair(3, 4));
-  EXPECT_EQ(groups(10), std::pair(0, 0));
+  EXPECT_EQ(row_groups(1), std::pair(1, 3));
+  EXPECT_EQ(row_groups(3), std::pair(1, 3));
+  EXPECT_EQ(row_groups(4), std::pair(2, 3));
+  EXPECT_EQ(row_groups(5), std::pair(2, 3));
+  EXPECT_EQ(row_groups(6), std::pair(2, 4));
+  EXPECT_EQ(row_groups(7), std::pair(2, 4));
+  EXPECT_EQ(row_groups(8), std::pair(3, 4));
+  EXPECT_EQ(row_groups(9), std::pair(3, 4));
+  EXPECT_EQ(row_groups(10), std::pair(0, 0));
   Mask wide = square(9);
   wide.height = 3;
-  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 3) << "products that are not sparse";
+  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).product_row_groups, 3)
+      << "products that are not sparse";
   wide.anchor_x = 5;
-  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 0);
+  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).product_row_groups, 0);
   wide.anchor_x = 3;
-  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).seen, 0);
+  EXPECT_EQ(octet_window(wide_plane_of(2), wide, true).product_row_groups, 0);
 }
 
 TEST(TensorForms, OctetsAreSparseUpToEightColumns) {
@@ -140,7 +141,7 @@ TEST(TensorForms, OctetsAreSparseUpToEightColumns) {
   EXPECT_TRUE(sparse(8, true));
   EXPECT_FALSE(sparse(9, true));
   EXPECT_FALSE(sparse(3, false)) << "compute capability 7.5 has no sparse products";
-  EXPECT_EQ(octet_window(wide_plane_of(1), square(3), false).seen, 3);
+  EXPECT_EQ(octet_window(wide_plane_of(1), square(3), false).product_row_groups, 3);
 }
 
 TEST(TensorForms, PairsOfPackedComponents) {
@@ -212,7 +213,7 @@ TEST(TensorForms, PairsServeWhatSpansEightBytes) {
     mask.width = width;
     mask.height = 3;
     mask.anchor_x = anchor;
-    return pair_window(plane, byte_phases(plane).value(), mask).steps > 0;
+    return pair_window(plane, byte_phases(plane).value(), mask).row_groups > 0;
   };
   EXPECT_TRUE(served(1, 7, 3));
   EXPECT_FALSE(served(1, 7, 0)) << "all of it to the right: windows start three or four before";
@@ -230,16 +231,16 @@ TEST(TensorForms, PairsPartComponents) {
     return pair_window(plane, byte_phases(plane).value(), square(side));
   };
   for (const int components : {2, 3}) {
-    EXPECT_EQ(window(components, 3).parts, 1);
+    EXPECT_EQ(window(components, 3).deinterleaved, 1);
     for (const int side : {5, 7}) {
       if (components == 3 && side == 7) continue;
-      EXPECT_EQ(window(components, side).parts, components);
+      EXPECT_EQ(window(components, side).deinterleaved, components);
       EXPECT_EQ(window(components, side).shift, window(1, side).shift);
-      EXPECT_EQ(window(components, side).steps, window(1, side).steps);
+      EXPECT_EQ(window(components, side).row_groups, window(1, side).row_groups);
     }
-    EXPECT_EQ(window(components, 9).steps, 0);
+    EXPECT_EQ(window(components, 9).row_groups, 0);
   }
-  EXPECT_EQ(window(3, 7).steps, 0) << "quads take it";
+  EXPECT_EQ(window(3, 7).row_groups, 0) << "quads take it";
 }
 
 // Of four bytes of a pixel, that at either end is copied.
@@ -247,7 +248,7 @@ TEST(TensorForms, PairsPartPixelsThatCopyAByte) {
   PlaneFormat plane = plane_of(4);
   const auto parts = [&plane](int side) {
     const PairWindow window = pair_window(plane, byte_phases(plane).value(), square(side));
-    return window.steps == 0 ? 0 : window.parts;
+    return window.row_groups == 0 ? 0 : window.deinterleaved;
   };
   EXPECT_EQ(parts(1), 1);
   EXPECT_EQ(parts(3), 0) << "nothing is copied";
@@ -287,7 +288,7 @@ TEST(TensorForms, QuadsServeMasksUpToNineByNine) {
     mask.anchor_x = anchor;
     PlaneFormat plane = plane_of(components);
     if (components == 4) plane.components[3].filtered = false;
-    return quad_parts(plane, byte_phases(plane).value(), mask);
+    return quad_components(plane, byte_phases(plane).value(), mask);
   };
   for (const int components : {1, 2, 3, 4})
     EXPECT_EQ(parts(components, 9, 9, 4), components);

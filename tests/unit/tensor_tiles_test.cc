@@ -89,14 +89,14 @@ TEST(TensorTiles, WindowsCoverTheMask) {
       if (anchor >= width) continue;
       const Mask mask = mask_of(width, 9, anchor);
       const TileWindow window = tile_window(mask);
-      const int samples = kTileWindowSamples / window.group_rows;
+      const int samples = kTileWindowSamples / window.window_rows;
       const int first = window.left - window.shift - anchor;
       ASSERT_GE(first, 0) << width << " " << anchor;
       ASSERT_LE(first + 1 + width, samples * window.segments) << width << " " << anchor;
-      ASSERT_EQ(window.steps, (9 + 7 + window.group_rows - 1) / window.group_rows);
+      ASSERT_EQ(window.windows_down, (9 + 7 + window.window_rows - 1) / window.window_rows);
       const TensorTile tile = tensor_tiles(frame_of({plane_of(1, 1, 8)}), mask).value().tile[0];
       const int last_lane = tile.margin - window.left + 256 - 16 +
-                            (window.group_rows == 2 ? 8 : 24) +
+                            (window.window_rows == 2 ? 8 : 24) +
                             kTileWindowSamples * (window.segments - 1);
       ASSERT_LE(last_lane + 24, tile.pitch) << width << " " << anchor;
       ASSERT_GE(tile.rows, kTensorTileRows + mask.height - 1);
@@ -104,9 +104,9 @@ TEST(TensorTiles, WindowsCoverTheMask) {
 }
 
 TEST(TensorTiles, NarrowMasksTakeTwoRowsAtOnce) {
-  EXPECT_EQ(tile_window(mask_of(15, 15, 7)).group_rows, 2);
-  EXPECT_EQ(tile_window(mask_of(15, 15, 7)).steps, 11);
-  EXPECT_EQ(tile_window(mask_of(31, 31, 15)).group_rows, 1);
+  EXPECT_EQ(tile_window(mask_of(15, 15, 7)).window_rows, 2);
+  EXPECT_EQ(tile_window(mask_of(15, 15, 7)).windows_down, 11);
+  EXPECT_EQ(tile_window(mask_of(31, 31, 15)).window_rows, 1);
   EXPECT_EQ(tile_window(mask_of(31, 31, 15)).segments, 1);
   EXPECT_EQ(tile_window(mask_of(63, 63, 31)).segments, 2);
 }

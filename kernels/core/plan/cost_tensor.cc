@@ -9,8 +9,8 @@
 #include "kernels/core/base/round.h"
 #include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/arithmetic.h"
 
@@ -67,18 +67,18 @@ int tile_planes(const PlaneFormat& plane) {
 /// What a tile of shared memory, alone on the device, takes beside its products: nothing where
 /// samples are bytes and one of them is a pixel, else more for each byte of it, and for wider
 /// samples again.
-double parted_bytes(const PlaneFormat& plane) {
+double deinterleaved_bytes(const PlaneFormat& plane) {
   const int bytes = tile_planes(plane);
   return bytes == 1 ? 0 : bytes * plane.sample_bytes;
 }
 
 /// Components of a pixel of three or four bytes that pairs or quads part, of which three are
 /// filtered; 1 where they part none, or two.
-int parted_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
+int deinterleaved_pixel(const Plan& plan, const PlaneFormat& plane, const Mask& mask) {
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 1;
-  return plan.form == Form::kTensorPixelPairs   ? pair_window(plane, *phases, mask).parts
-         : plan.form == Form::kTensorPixelQuads ? quad_parts(plane, *phases, mask)
+  return plan.form == Form::kTensorPixelPairs   ? pair_window(plane, *phases, mask).deinterleaved
+         : plan.form == Form::kTensorPixelQuads ? quad_components(plane, *phases, mask)
                                                 : 1;
 }
 
@@ -120,7 +120,7 @@ struct TileSize {
   }
 };
 TileSize tile_size(Form form, const PlaneFormat& plane) {
-  if (form != Form::kTensorTiles) return {kTensorTileBytes, kGroupTileRows};
+  if (form != Form::kTensorTiles) return {kTensorTileBytes, kWarpgroupTileRows};
   return {kTensorTileBytes * (plane.component_count == 1 ? 2 : 1), kTensorTileRows};
 }
 
@@ -174,7 +174,8 @@ LaunchWork tiles_launch(const Plan& plan, const FrameFormat& format, const Mask&
     const double samples = 1.0 * tile.width * tile.height * tile_planes(plane) * processors *
                            tiles[static_cast<std::size_t>(p)] / kMillion;
     all[kCostLoneWork] = std::max(all[kCostLoneWork], products * tile_planes(plane));
-    all[kCostLoneSpread] = std::max(all[kCostLoneSpread], parted_bytes(plane) + packed.lone_spread);
+    all[kCostLoneSpread] =
+        std::max(all[kCostLoneSpread], deinterleaved_bytes(plane) + packed.lone_spread);
     all[kCostLoneDouble] = std::max(all[kCostLoneDouble], codes);
     all[kCostSamples] += samples;
     all[kCostWork] += samples * products;
@@ -203,7 +204,7 @@ LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mas
         plane.component_count > 1 || (makes_quads(plan.form) && full[kCostSamples] > 0);
     const double bytes =
         1.0 * round_up(plane.row_bytes, kTensorTileBytes) * round_up(plane.rows, kRows) / kMillion;
-    const int pixel = parted_pixel(plan, plane, mask);
+    const int pixel = deinterleaved_pixel(plan, plane, mask);
     // They go through shared memory, which takes its time in any picture.
     if (pixel > 1) full[kCostLoneSpread] = 1;
     CostTerms last = full;
@@ -235,7 +236,7 @@ LaunchWork columns_launch(const Plan& plan, const FrameFormat& format, const Mas
 
 LaunchWork tensor_work(const Plan& plan, const FrameFormat& format, const Mask& mask,
                        int processors) {
-  if (takes_tiles(plan.form)) return tiles_launch(plan, format, mask, processors);
+  if (uses_shared_tiles(plan.form)) return tiles_launch(plan, format, mask, processors);
   return columns_launch(plan, format, mask);
 }
 

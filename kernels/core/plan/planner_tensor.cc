@@ -7,15 +7,15 @@
 #include "kernels/core/plan/planner_kernels.h"
 #include "kernels/core/plan/tensor_forms.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/split_digits.h"
 
 namespace convolve {
 namespace {
 
-bool has_lone_component(const FrameFormat& format) {
+bool has_single_component(const FrameFormat& format) {
   return std::any_of(
       format.planes, format.planes + format.plane_count,
       [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
@@ -88,11 +88,11 @@ Result<Plan> plan_split_digits(const PlanRequest& request, Plan plan) {
 void show_tile(const FrameFormat& format, Plan& plan) {
   if (plan.form == Form::kTensorTiles) {
     // Planes of one component have the wider tile, which a frame of several shows.
-    plan.tile_width = kTensorTileBytes * (has_lone_component(format) ? 2 : 1);
+    plan.tile_width = kTensorTileBytes * (has_single_component(format) ? 2 : 1);
     plan.tile_height = kTensorTileRows;
-  } else if (takes_tiles(plan.form)) {
+  } else if (uses_shared_tiles(plan.form)) {
     plan.tile_width = kTensorTileBytes;
-    plan.tile_height = kGroupTileRows;
+    plan.tile_height = kWarpgroupTileRows;
   }
 }
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/shape/tensor_windows.h"
 
 namespace convolve {
@@ -30,8 +30,8 @@ bool one_epilogue(const PlaneFormat& plane) {
 class PixelBytes {
  public:
   /// Adds a plane whose components are so many; false if it does not go with those before.
-  bool add(int parts) {
-    const int pixel = parts > 2 ? parts : 1;
+  bool add(int deinterleaved) {
+    const int pixel = deinterleaved > 2 ? deinterleaved : 1;
     const bool same = bytes_ == 0 || bytes_ == pixel;
     bytes_ = pixel;
     return same;
@@ -52,8 +52,8 @@ int pair_pixel(const FrameFormat& format, const Mask& mask) {
     const std::optional<BytePhases> phases = byte_phases(plane);
     if (!phases || !one_epilogue(plane)) return 0;
     const PairWindow window = pair_window(plane, *phases, mask);
-    if (window.steps == 0 || (shift >= 0 && window.shift != shift)) return 0;
-    if (!pixel.add(window.parts)) return 0;
+    if (window.row_groups == 0 || (shift >= 0 && window.shift != shift)) return 0;
+    if (!pixel.add(window.deinterleaved)) return 0;
     shift = window.shift;
   }
   return pixel.bytes();
@@ -67,8 +67,8 @@ int quad_pixel(const FrameFormat& format, const Mask& mask) {
     if (!has_filtered(plane)) continue;
     const std::optional<BytePhases> phases = byte_phases(plane);
     if (!phases || !one_epilogue(plane)) return 0;
-    const int parts = quad_parts(plane, *phases, mask);
-    if (parts == 0 || !pixel.add(parts)) return 0;
+    const int components = quad_components(plane, *phases, mask);
+    if (components == 0 || !pixel.add(components)) return 0;
   }
   return pixel.bytes();
 }
@@ -92,26 +92,28 @@ bool packed_components_serve(const PlaneFormat& plane) {
 
 bool packed_pairs_serve(const PlaneFormat& plane, const Mask& mask) {
   const std::optional<BytePhases> phases = byte_phases(plane);
-  return phases && pair_window(plane, *phases, mask).steps > 0 && packed_components_serve(plane);
+  return phases && pair_window(plane, *phases, mask).row_groups > 0 &&
+         packed_components_serve(plane);
 }
 
 bool packed_quads_serve(const PlaneFormat& plane, const Mask& mask) {
   const std::optional<BytePhases> phases = byte_phases(plane);
-  return phases && quad_parts(plane, *phases, mask) > 0 && packed_components_serve(plane);
+  return phases && quad_components(plane, *phases, mask) > 0 && packed_components_serve(plane);
 }
 
 /// True if octets serve all planes.
 bool octets_serve(const FrameFormat& format, const Mask& mask) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
-    if (has_filtered(plane) && (!one_epilogue(plane) || octet_window(plane, mask, true).seen == 0))
+    if (has_filtered(plane) &&
+        (!one_epilogue(plane) || octet_window(plane, mask, true).product_row_groups == 0))
       return false;
   }
   return true;
 }
 
 /// True if all planes are bytes of one component each.
-bool lone_bytes(const FrameFormat& format) {
+bool single_component_bytes(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (!has_filtered(plane)) continue;
@@ -134,7 +136,7 @@ bool columns_serve(const FrameFormat& format) {
 
 /// True if rows can slide through registers with this mask. Only where columns serve.
 bool slides(const FrameFormat& format, const Mask& mask) {
-  if (mask.height > kTensorMarchRows) return false;
+  if (mask.height > kTensorSlidingRows) return false;
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     if (has_filtered(plane) && tensor_window(plane, *byte_phases(plane), mask).segments > 1)
@@ -159,7 +161,7 @@ bool makes_quads(Form form) {
          form == Form::kTensorPixelQuads || form == Form::kTensorPackedQuads;
 }
 
-bool takes_tiles(Form form) {
+bool uses_shared_tiles(Form form) {
   return form == Form::kTensorTiles || form == Form::kTensorWarpgroups ||
          form == Form::kTensorSplitWarpgroups;
 }
@@ -177,37 +179,39 @@ bool tensor_form_serves(Form form, const FrameFormat& format, const Mask& mask, 
   if (form == Form::kTensorPackedQuads)
     return is_packed(format) && packed_quads_serve(format.planes[0], mask);
   if (form == Form::kTensorLargeQuads)
-    return quad_window(mask).groups == kLargeQuadWindow.groups && lone_bytes(format);
+    return quad_window(mask).row_groups == kLargeQuadWindow.row_groups &&
+           single_component_bytes(format);
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets)
     return octets_serve(format, mask);
   if (form == Form::kTensorTiles) {
     const std::optional<TensorTiles> tiles = tensor_tiles(format, mask);
     return tiles && tiles->bytes <= device.shared_bytes;
   }
-  return takes_tiles(form) && device.warpgroups &&
-         tensor_groups(format, mask, digits, device.shared_bytes).has_value();
+  return uses_shared_tiles(form) && device.warpgroups &&
+         tensor_warpgroups(format, mask, digits, device.shared_bytes).has_value();
 }
 
 int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int digits) {
-  if (takes_tiles(form) && form != Form::kTensorTiles) return digits * group_window(mask).products;
+  if (uses_shared_tiles(form) && form != Form::kTensorTiles)
+    return digits * warpgroup_window(mask).products;
   if (form == Form::kTensorTiles) {
     const TileWindow window = tile_window(mask);
-    return digits * window.steps * window.segments;
+    return digits * window.windows_down * window.segments;
   }
   // Of each group one with two bytes, for four pairs of rows, or of two halves of a window; the
   // device is taken to have sparse ones.
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) {
     const OctetWindow window = octet_window(plane, mask, true);
-    return digits * window.seen * (window.sparse ? 1 : 2);
+    return digits * window.product_row_groups * (window.sparse ? 1 : 2);
   }
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;
   if (makes_quads(form)) {
     // Eight rows see one group more. Each four take two at a time, or one that is left.
     const QuadWindow window = quad_window(mask);
-    return digits * window.words * (window.groups + 1) / 2;
+    return digits * window.words * (window.row_groups + 1) / 2;
   }
-  if (makes_pairs(form)) return digits * pair_window(plane, *phases, mask).steps;
+  if (makes_pairs(form)) return digits * pair_window(plane, *phases, mask).row_groups;
   return digits * tensor_window(plane, *phases, mask).segments * mask.height;
 }
 

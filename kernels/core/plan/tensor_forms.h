@@ -29,7 +29,7 @@ bool makes_pairs(Form form);
 bool makes_quads(Form form);
 
 /// True if blocks take tiles of shared memory, and warps no columns of bytes.
-bool takes_tiles(Form form);
+bool uses_shared_tiles(Form form);
 
 /// True if `form` serves a frame with weights of so many digits, leaving aside whether the weights
 /// keep the contract and where planes lie.

@@ -14,17 +14,17 @@ constexpr int kThreads = 32 * kTensorWarps;
 
 TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   TensorTile tile;
-  tile.rows = kTensorTileRows - 8 + window.group_rows * window.steps;
+  tile.rows = kTensorTileRows - 8 + window.window_rows * window.windows_down;
   tile.margin = round_up(window.left, kChunk);
   tile.reach = mask.width - 1 - mask.anchor_x;
   // A lane starts at its column's window, or 8 or 24 samples behind, and holds 24 from there.
-  const int seen = 24 + (window.group_rows == 2 ? 8 : 24);
+  const int seen = 24 + (window.window_rows == 2 ? 8 : 24);
   const int width = tile.margin - window.left + kTensorTileBytes * (several ? 1 : 2) - kChunk +
                     seen + kTileWindowSamples * (window.segments - 1);
   tile.chunks = divide_up(width, kChunk);
   tile.pitch = tile.chunks * kChunk;
   // Lanes that read two rows at once find them in different banks.
-  while (window.group_rows == 2 && tile.pitch % 64 != 32)
+  while (window.window_rows == 2 && tile.pitch % 64 != 32)
     tile.pitch += kChunk;
   tile.lines = kThreads / tile.chunks;
   tile.reciprocal = reciprocal(tile.chunks);
@@ -54,17 +54,18 @@ bool one_launch_serves(unsigned kinds) {
 TileWindow tile_window(const Mask& mask) {
   const int before = mask.anchor_x, after = mask.width - mask.anchor_x;
   TileWindow best;
-  for (const int group_rows : {2, 1})
+  for (const int window_rows : {2, 1})
     for (const int shift : {0, 1}) {
-      const int samples = kTileWindowSamples / group_rows;
+      const int samples = kTileWindowSamples / window_rows;
       TileWindow window;
-      window.group_rows = group_rows;
+      window.window_rows = window_rows;
       window.shift = shift;
       window.left = round_up(before + shift, 8);
       window.segments = divide_up(window.left - shift + after + 1, samples);
-      window.steps = divide_up(mask.height + 7, group_rows);
-      if (group_rows == 2 && window.segments > 1) continue;
-      if (best.steps == 0 || window.steps * window.segments < best.steps * best.segments)
+      window.windows_down = divide_up(mask.height + 7, window_rows);
+      if (window_rows == 2 && window.segments > 1) continue;
+      if (best.windows_down == 0 ||
+          window.windows_down * window.segments < best.windows_down * best.segments)
         best = window;
     }
   return best;
@@ -99,7 +100,7 @@ std::optional<TensorTiles> tensor_tiles(const FrameFormat& format, const Mask& m
     tiles.kinds |= 1u << *kind;
     const TensorTile& tile = tiles.tile[plane.component_count == 1 ? 0 : 1];
     // The kernel reads a group ahead.
-    const int rows = byte_planes(*kind) * tile.rows + tiles.window.group_rows;
+    const int rows = byte_planes(*kind) * tile.rows + tiles.window.window_rows;
     tiles.bytes = std::max(tiles.bytes, static_cast<std::size_t>(rows * tile.pitch));
   }
   if (!one_launch_serves(tiles.kinds) || tiles.tile[0].lines == 0) return std::nullopt;

@@ -21,13 +21,13 @@ inline constexpr int kTensorWarps = 4;
 inline constexpr int kTileWindowSamples = 32;
 
 /// Groups of picture rows, of which the outputs x and x + 1 of eight rows see windows of
-/// kTileWindowSamples / group_rows samples side by side, the first from x - left + shift on.
+/// kTileWindowSamples / window_rows samples side by side, the first from x - left + shift on.
 struct TileWindow {
-  int group_rows = 1;  ///< 2, or 1.
-  int steps = 0;       ///< Groups that eight output rows see.
-  int segments = 1;    ///< Windows.
-  int left = 0;        ///< A multiple of 8.
-  int shift = 0;       ///< 0 or 1.
+  int window_rows = 1;   ///< 2, or 1.
+  int windows_down = 0;  ///< Groups that eight output rows see.
+  int segments = 1;      ///< Windows.
+  int left = 0;          ///< A multiple of 8.
+  int shift = 0;         ///< 0 or 1.
 };
 TileWindow tile_window(const Mask& mask);
 

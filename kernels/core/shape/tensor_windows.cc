@@ -2,7 +2,6 @@
 #include "kernels/core/shape/tensor_windows.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 
 namespace convolve {
@@ -15,7 +14,7 @@ bool all_filtered(const PlaneFormat& plane) {
 
 /// How many components of `plane`, which has phases, can be parted: all that a pixel's bytes are,
 /// of four the first three or the last three filtered. 1 for none.
-int parted_components(const PlaneFormat& plane, const BytePhases& phases) {
+int deinterleaved_components(const PlaneFormat& plane, const BytePhases& phases) {
   if (phases.period == 1 || phases.tail) return 1;
   int filtered = 0;
   for (int p = 0; p < phases.period; ++p) {
@@ -41,7 +40,7 @@ TensorWindow tensor_window(const PlaneFormat& plane, const BytePhases& phases, c
   return {left, (left + kColumnBytes + right + kWindowBytes - 1) / kWindowBytes};
 }
 
-LonePlane::LonePlane() {
+SingleComponentPlane::SingleComponentPlane() {
   plane.component_count = 1;
   plane.components[0].step = 1;
   phases.period = 1;
@@ -51,9 +50,9 @@ LonePlane::LonePlane() {
 PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
   if (mask.height > kPairMaskRows) return {};
   if (tile_kind(plane) == kPackedKind) {
-    const LonePlane lone;
+    const SingleComponentPlane lone;
     PairWindow window = pair_window(lone.plane, lone.phases, mask);
-    window.parts = 2;
+    window.deinterleaved = 2;
     return window;
   }
   // Bytes x and x + 1 stand for all pairs.
@@ -65,19 +64,19 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
     before = std::max(before, mask.anchor_x * step - p % 2);
     after = std::max(after, (mask.width - 1 - mask.anchor_x) * step + p % 2);
   }
-  const int steps = kPairSteps[mask.height <= 5 ? 0 : 1];
+  const int row_groups = kPairRowGroups[mask.height <= 5 ? 0 : 1];
   if (all_filtered(plane))
     for (const int shift : {0, 1})
       if (before <= kPairLeft - shift && kPairLeft - shift + after < kPairWindowBytes)
-        return {steps, shift, 1};
-  const int parts = parted_components(plane, phases);
+        return {row_groups, shift, 1};
+  const int components = deinterleaved_components(plane, phases);
   // Of pixels quads take the higher masks: at 7x7 26.3 us for 26.5, with two digits 36.6 for 42.5
   // (BGR, 4K, H100).
-  if (parts == 1 || (parts > 2 && steps != kPairSteps[0])) return {};
+  if (components == 1 || (components > 2 && row_groups != kPairRowGroups[0])) return {};
   // Each of them alone.
-  const LonePlane lone;
+  const SingleComponentPlane lone;
   PairWindow window = pair_window(lone.plane, lone.phases, mask);
-  window.parts = parts;
+  window.deinterleaved = components;
   return window;
 }
 
@@ -89,11 +88,11 @@ QuadWindow quad_window(const Mask& mask) {
   return {};
 }
 
-int quad_parts(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
-  if (quad_window(mask).groups != kQuadWindow.groups) return 0;
+int quad_components(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask) {
+  if (quad_window(mask).row_groups != kQuadWindow.row_groups) return 0;
   if (tile_kind(plane) == kPackedKind) return 2;
-  const int parts = parted_components(plane, phases);
-  return parts == phases.period ? parts : 0;
+  const int components = deinterleaved_components(plane, phases);
+  return components == phases.period ? components : 0;
 }
 
 bool packed_columns_serve(const PlaneFormat& plane) {
@@ -112,7 +111,7 @@ OctetWindow octet_window(const PlaneFormat& plane, const Mask& mask, bool sparse
       mask.anchor_x > kOctetReach || mask.width - 1 - mask.anchor_x > kOctetReach)
     return {};
   for (const OctetWindow& window : kWindows)
-    if (mask.height <= octet_mask_rows(window.seen, window.groups))
+    if (mask.height <= octet_mask_rows(window.product_row_groups, window.row_groups))
       return sparse_products && mask.width <= kMostSparseColumns ? window : kWhole;
   return {};
 }

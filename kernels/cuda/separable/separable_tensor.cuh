@@ -71,16 +71,16 @@ __device__ __forceinline__ void pack_sums(const SeparableArguments& s, const int
   }
 }
 
-/// general_codes() of one component; out of line, as a lane has many of them.
+/// quantise_general() of one component; out of line, as a lane has many of them.
 __device__ __noinline__ unsigned four_general_codes(const Epilogue& e, int s0, int s1, int s2,
                                                     int s3) {
   const int sum[4] = {s0, s1, s2, s3};
   const Epilogue* const epilogues[4] = {&e, &e, &e, &e};
-  return general_codes(sum, epilogues);
+  return quantise_general(sum, epilogues);
 }
 
-/// Eight adjacent codes of rows `half` 0 or 1, in words of fast_codes() or its like, which take the
-/// second and the third value in the other order.
+/// Eight adjacent codes of rows `half` 0 or 1, in words of quantise_fast() or its like, which take
+/// the second and the third value in the other order.
 template <class Codes>
 __device__ __forceinline__ uint2 eight_codes(const int (&sum)[kGroups][4], int half,
                                              const Codes& codes) {
@@ -108,7 +108,7 @@ class SumOutput {
         channel_(channel),
         patch_(patch),
         words_(group.step == 1 && aligned(group.dst + channel.offset, group.dst_pitch, 8)),
-        fast_(channel.digits.codes == Codes::kFloat),
+        fast_(channel.digits.codes == Quantiser::kFloat),
         scale_(channel.digits.scale),
         base_(channel.digits.base) {}
 
@@ -119,7 +119,7 @@ class SumOutput {
       for (int i = 0; i < 2; ++i)
         codes[i] = eight_codes(sum, i, [this](const int(&four)[4]) {
           const float base[4] = {base_, base_, base_, base_};
-          return fast_codes<Codes::kFloat>(four, scale_, base);
+          return quantise_fast<Quantiser::kFloat>(four, scale_, base);
         });
     } else {
 #pragma unroll

@@ -12,21 +12,21 @@
 #include "kernels/core/base/view.h"
 #include "kernels/core/plan/forms.h"
 #include "kernels/core/shape/byte_phases.h"
-#include "kernels/core/shape/tensor_groups.h"
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/core/shape/tensor_warpgroups.h"
 #include "kernels/core/shape/tensor_windows.h"
 #include "kernels/core/weights/digits.h"
 
 namespace convolve {
 
 /// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
-using Codes = DigitEpilogue::Codes;
+using Quantiser = DigitEpilogue::Codes;
 
 /// How those of tensor_octets.cu do.
 enum class WideCodes : int {
   kGeneral,  ///< By the epilogue for any sum.
   kDouble,   ///< The same, where it divides nothing, and values fit 32 bits.
-  kFloat,    ///< As Codes::kFloat says.
+  kFloat,    ///< As Quantiser::kFloat says.
   kSplit,    ///< As SplitEpilogue says.
 };
 
@@ -53,7 +53,7 @@ struct TensorPlane {
   int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
   const uint4* fragments = nullptr;  ///< tensor_fragments.h, as the form asks.
-  int parts = 1;                     ///< PairWindow::parts
+  int deinterleaved = 1;             ///< PairWindow::deinterleaved
   std::uint32_t pair_black = 0;      ///< Pairs, quads and octets: four ghosts without signal.
   /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
   /// first eight bytes, and those right of it of the last eight; or samples of each component, if
@@ -63,12 +63,12 @@ struct TensorPlane {
   /// the last eight but four.
   std::uint32_t far_select[2] = {};
   std::uint32_t chroma_select[2] = {};  ///< Of packed 4:2:2.
-  int columns = 0;        ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
-  int inner_first = 0;    ///< the first
-  int inner_columns = 0;  ///< and their number.
+  int tile_columns = 0;  ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
+  int first_inner_tile_column = 0;     ///< the first
+  int inner_tile_columns = 0;          ///< and their number.
   std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
   std::uint32_t edge_reciprocal = 0;   ///< Of the others.
-  bool sixteen = true;                 ///< All planes lie on 16 bytes.
+  bool aligned16 = true;               ///< All planes lie on 16 bytes.
   bool ghosts_in_tile = false;  ///< Groups: ghosts at a tile's side are samples of the same tile.
   int first_block = 0;          ///< Of the launch's.
   int edge_blocks = 0;          ///< From there on.
@@ -88,27 +88,28 @@ struct TensorPlane {
 struct TensorArguments {
   Form form = Form::kTensorColumns;
   int plane_count = 0;
-  int blocks = 0;        ///< Of threads; of warpgroups tiles, which fewer blocks take in turns.
-  int processors = 1;    ///< Of the device.
-  int march_blocks = 0;  ///< tensor_march_blocks()
-  int steps = 1;         ///< Of 8 rows that a warp of an inner column takes.
-  int early_steps = 1;   ///< Of these, whose rows come to the L2 cache before all else: of pairs.
-  int pair_steps = 0;    ///< Of PairWindow.
+  int blocks = 0;          ///< Of threads; of warpgroups tiles, which fewer blocks take in turns.
+  int processors = 1;      ///< Of the device.
+  int sliding_blocks = 0;  ///< tensor_sliding_blocks()
+  int steps = 1;           ///< Of 8 rows that a warp of an inner column takes.
+  int prefetched_steps =
+      1;  ///< Of these, whose rows come to the L2 cache before all else: of pairs.
+  int pair_row_groups = 0;  ///< Of PairWindow.
   int pair_shift = 0;
-  OctetWindow octets;   ///< Of octets.
-  TensorTiles tiles;    ///< Of tiles.
-  TensorGroups groups;  ///< Of warpgroups.
+  OctetWindow octets;           ///< Of octets.
+  TensorTiles tiles;            ///< Of tiles.
+  TensorWarpgroups warpgroups;  ///< Of warpgroups.
   int mask_height = 1;
   int anchor_y = 0;
   int digits = 1;
   Border border = Border::kReplicate;
-  Codes codes = Codes::kGeneral;
+  Quantiser quantiser = Quantiser::kGeneral;
   WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets.
   TensorPlane plane[kMaxPlanes];
 };
 
 /// Blocks of 8 picture rows that the kernel of the sliding form keeps in registers.
-int tensor_march_blocks(int mask_height);
+int tensor_sliding_blocks(int mask_height);
 
 /// What a form of kernel tensor is to the host side. All functions work in the current context.
 struct TensorLauncher {

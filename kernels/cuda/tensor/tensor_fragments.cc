@@ -28,19 +28,19 @@ std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const
 
 /// Which two of the four samples in word i of a window, for sparse products, output c of eight
 /// sees.
-struct SparsePlaces {
+struct SparseMetadata {
   int first, second;
 };
-constexpr int kPlaceSamples[4] = {0, 1, 8, 9};
-SparsePlaces sparse_places(const Mask& mask, int i, int c) {
+constexpr int kMetadataSamples[4] = {0, 1, 8, 9};
+SparseMetadata sparse_metadata(const Mask& mask, int i, int c) {
   int seen[4], count = 0;
-  for (int place = 0; place < 4; ++place) {
-    const int kx = mask.anchor_x + 2 * i + kPlaceSamples[place] - kOctetReach - c;
-    if (kx >= 0 && kx < mask.width) seen[count++] = place;
+  for (int slot = 0; slot < 4; ++slot) {
+    const int kx = mask.anchor_x + 2 * i + kMetadataSamples[slot] - kOctetReach - c;
+    if (kx >= 0 && kx < mask.width) seen[count++] = slot;
   }
   // Places are in order, and those of no weight any.
   if (count == 0) return {0, 1};
-  if (count == 1) return seen[0] < 3 ? SparsePlaces{seen[0], 3} : SparsePlaces{0, 3};
+  if (count == 1) return seen[0] < 3 ? SparseMetadata{seen[0], 3} : SparseMetadata{0, 3};
   return {seen[0], seen[1]};
 }
 
@@ -82,15 +82,15 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
 std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePhases& phases,
                                           const Mask& mask, const DigitWeights& weights) {
   const PairWindow window = pair_window(plane, phases, mask);
-  if (window.parts > 1) {
-    const LonePlane lone;
+  if (window.deinterleaved > 1) {
+    const SingleComponentPlane lone;
     return pair_fragments(lone.plane, lone.phases, mask, weights);
   }
   const int left = kPairLeft - window.shift;
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>(weights.digits * window.steps * kLanes * kWords));
+  words.reserve(static_cast<std::size_t>(weights.digits * window.row_groups * kLanes * kWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
-    for (int step = 0; step < window.steps; ++step)
+    for (int step = 0; step < window.row_groups; ++step)
       for (int lane = 0; lane < kLanes; ++lane)
         for (int w = 0; w < kWords; ++w) {
           const int ky = 4 * step + lane % 4 - lane / 4;
@@ -107,15 +107,16 @@ std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePh
 
 std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& weights) {
   const QuadWindow window = quad_window(mask);
-  const int pairs = window.groups - 1;
+  const int row_group_pairs = window.row_groups - 1;
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>(weights.digits * window.words * pairs * kLanes * kWords));
+  words.reserve(
+      static_cast<std::size_t>(weights.digits * window.words * row_group_pairs * kLanes * kWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int m = 0; m < window.words; ++m)
-      for (int group = 0; group < pairs; ++group)
+      for (int row_group = 0; row_group < row_group_pairs; ++row_group)
         for (int lane = 0; lane < kLanes; ++lane)
           for (int w = 0; w < kWords; ++w) {
-            const int ky = 4 * (group + w / 2) + lane % 4 - lane / 4 % 4;
+            const int ky = 4 * (row_group + w / 2) + lane % 4 - lane / 4 % 4;
             const int dx = 2 * (lane / 16) + w % 2;
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {
@@ -131,10 +132,10 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
                                            const DigitWeights& weights) {
   const int halves = window.sparse ? 1 : 2;
   std::vector<std::uint32_t> words;
-  words.reserve(
-      static_cast<std::size_t>((weights.digits * window.seen * halves * kWords + 1) * kLanes));
+  words.reserve(static_cast<std::size_t>(
+      (weights.digits * window.product_row_groups * halves * kWords + 1) * kLanes));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
-    for (int group = 0; group < window.seen; ++group)
+    for (int row_group = 0; row_group < window.product_row_groups; ++row_group)
       for (int half = 0; half < halves; ++half)
         for (int lane = 0; lane < kLanes; ++lane)
           for (int w = 0; w < kWords; ++w) {
@@ -145,11 +146,11 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
               if (window.sparse) {
                 // Two weights of each four positions.
                 const int four = 8 * (w / 2) + 2 * (lane % 4) + j / 2, i = four / 4;
-                const SparsePlaces places = sparse_places(mask, i, c);
+                const SparseMetadata metadata = sparse_metadata(mask, i, c);
                 row = four % 4;
-                x = 2 * i + kPlaceSamples[j % 2 == 0 ? places.first : places.second];
+                x = 2 * i + kMetadataSamples[j % 2 == 0 ? metadata.first : metadata.second];
               }
-              const int ky = 4 * group + row - w % 2, kx = mask.anchor_x + x - kOctetReach - c;
+              const int ky = 4 * row_group + row - w % 2, kx = mask.anchor_x + x - kOctetReach - c;
               word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
             }
             words.push_back(word);
@@ -160,8 +161,8 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
   for (int lane = 0; lane < kLanes; ++lane) {
     std::uint32_t bits = 0;
     for (int n = 0; n < 8; ++n) {
-      const SparsePlaces places = sparse_places(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
-      bits |= static_cast<std::uint32_t>(places.first | places.second << 2) << (4 * n);
+      const SparseMetadata metadata = sparse_metadata(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
+      bits |= static_cast<std::uint32_t>(metadata.first | metadata.second << 2) << (4 * n);
     }
     words.push_back(bits);
   }
@@ -170,19 +171,19 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
 
 std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights) {
   const TileWindow window = tile_window(mask);
-  const int samples = kWindowBytes / window.group_rows;
+  const int samples = kWindowBytes / window.window_rows;
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>((weights.digits * window.segments * window.steps + 1) *
-                                         kLanes * kWords));
+  words.reserve(static_cast<std::size_t>(
+      (weights.digits * window.segments * window.windows_down + 1) * kLanes * kWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int segment = 0; segment < window.segments; ++segment)
-      for (int step = 0; step < window.steps; ++step)
+      for (int step = 0; step < window.windows_down; ++step)
         for (int lane = 0; lane < kLanes; ++lane)
           for (int w = 0; w < kWords; ++w) {
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {
               const int position = 8 * (lane % 4) + 4 * (w / 2) + j;
-              const int ky = window.group_rows * step + position / samples - lane / 4;
+              const int ky = window.window_rows * step + position / samples - lane / 4;
               const int kx = mask.anchor_x + kWindowBytes * segment + position % samples -
                              (window.left - window.shift) - w % 2;
               word |= digit_at(mask, weights, digit, ky, kx) << (8 * j);
@@ -193,24 +194,25 @@ std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& 
   return words;
 }
 
-std::vector<std::uint32_t> group_fragments(const Mask& mask, const DigitWeights& weights) {
-  const GroupWindow window = group_window(mask);
-  const int pairs = divide_up(window.units, 2), rows = group_mask_rows(mask.height);
+std::vector<std::uint32_t> warpgroup_fragments(const Mask& mask, const DigitWeights& weights) {
+  const WarpgroupWindow window = warpgroup_window(mask);
+  const int unit_pairs = divide_up(window.units, 2), rows = warpgroup_mask_rows(mask.height);
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>(weights.digits * pairs * rows * kGroupRowBytes / 4));
+  words.reserve(
+      static_cast<std::size_t>(weights.digits * unit_pairs * rows * kWarpgroupMaskRowBytes / 4));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
-    for (int pair = 0; pair < pairs; ++pair)
+    for (int pair = 0; pair < unit_pairs; ++pair)
       for (int i = 0; i < rows; ++i)
-        for (int at = 0; at < kGroupRowBytes; at += 4) {
-          const int ky = mask.height + kGroupRows - 2 - i;
+        for (int at = 0; at < kWarpgroupMaskRowBytes; at += 4) {
+          const int ky = mask.height + kWarpgroupOutputRows - 2 - i;
           const int dx = 2 * (at / 16 % 8) + at / 256, second = at / 128 % 2;
           std::uint32_t word = 0;
           for (int j = 0; j < 4; ++j) {
-            const int sample = 2 * kGroupUnit * pair + at % 16 + j;
+            const int sample = 2 * kWarpgroupUnit * pair + at % 16 + j;
             const int kx = mask.anchor_x + sample - window.left - dx;
-            const bool paired = pair < window.pairs();
+            const bool paired = pair < window.unit_pairs();
             word |= digit_at(mask, weights, digit, paired ? ky : ky + second,
-                             paired ? kx + kGroupUnit * second : kx)
+                             paired ? kx + kWarpgroupUnit * second : kx)
                     << (8 * j);
           }
           words.push_back(word);

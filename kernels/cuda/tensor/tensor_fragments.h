@@ -55,12 +55,12 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
 /// 8 (k / 4 % 4) + k % 4 + 4 (k / 16) = 32 / group_rows r + b.
 std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& weights);
 
-/// Operand A for group_window(), of products of warpgroups: for each digit, the highest first, each
-/// pair of units, the odd unit last, and each row ky of the mask from the last to the first, with
-/// rows of zeros as group_mask_rows() says, kGroupRowBytes.
+/// Operand A for warpgroup_window(), of products of warpgroups: for each digit, the highest first,
+/// each pair of units, the odd unit last, and each row ky of the mask from the last to the first,
+/// with rows of zeros as warpgroup_mask_rows() says, kWarpgroupMaskRowBytes.
 ///
 /// Of these, 256 h + 128 s + 16 m + b is the weight by which output 2 m + h of a block sees sample
 /// 16 s + b of the pair, or of the odd unit sample b in row ky + s.
-std::vector<std::uint32_t> group_fragments(const Mask& mask, const DigitWeights& weights);
+std::vector<std::uint32_t> warpgroup_fragments(const Mask& mask, const DigitWeights& weights);
 
 }  // namespace convolve

@@ -8,14 +8,14 @@
 namespace convolve {
 namespace {
 
-__device__ __forceinline__ int float_code(int sum, const EpilogueOf<float>& e) {
+__device__ __forceinline__ int quantise_in_float(int sum, const EpilogueOf<float>& e) {
   return __float2int_rn(fmaf(static_cast<float>(sum), e.scale, e.base));
 }
 
 /// Where values fit 32 bits. Conversions between int and double run at a quarter of the rate of
 /// additions, which do as well: 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code
 /// another's.
-__device__ __forceinline__ int double_code(int sum, const EpilogueOf<double>& e) {
+__device__ __forceinline__ int quantise_in_double(int sum, const EpilogueOf<double>& e) {
   const double biased = __hiloint2double(0x43300000, sum ^ static_cast<int>(0x80000000u));
   const double exact = biased - 4503601774854144.0;
   return __double2loint(fma(exact, e.scale, e.base) + 6755399441055744.0);
@@ -37,47 +37,48 @@ __device__ __forceinline__ unsigned encode_two(unsigned codes, const SampleLayou
 /// Calls work(code), of which code(sum) is an epilogue for any sum, inlined where nothing is
 /// divided. Codes may lie below 0 or above the component's.
 template <class Work>
-__device__ __forceinline__ void with_general_code(const Epilogue& general, const Work& work) {
+__device__ __forceinline__ void with_general_quantiser(const Epilogue& general, const Work& work) {
   if (general.in_float && !general.narrow.divide) {
     const EpilogueOf<float> narrow = general.narrow;
-    work([&](int s) { return float_code(s, narrow); });
+    work([&](int s) { return quantise_in_float(s, narrow); });
   } else if (!general.in_float && !general.wide.divide && fabs(general.wide.scale) <= 0.5) {
     const EpilogueOf<double> wide = general.wide;
-    work([&](int s) { return double_code(s, wide); });
+    work([&](int s) { return quantise_in_double(s, wide); });
   } else {
-    work([&](int s) { return code_of(s, general); });
+    work([&](int s) { return quantise_sum(s, general); });
   }
 }
 
 /// words[i] = the codes of two bytes of the sums pair(i), by an epilogue for any sum.
 template <int kWords, class Pair>
-__device__ __forceinline__ void general_pairs(const Epilogue& general, const Pair& pair,
-                                              unsigned (&words)[kWords]) {
-  with_general_code(general, [&](const auto& code) {
+__device__ __forceinline__ void quantise_twos_general(const Epilogue& general, const Pair& pair,
+                                                      unsigned (&words)[kWords]) {
+  with_general_quantiser(general, [&](const auto& quantise) {
     const int most = general.max_code;
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
       const int2 sums = pair(i);
-      const int low = min(max(code(sums.x), 0), most);
-      const int high = min(max(code(sums.y), 0), most);
+      const int low = min(max(quantise(sums.x), 0), most);
+      const int high = min(max(quantise(sums.y), 0), most);
       words[i] = __byte_perm(static_cast<unsigned>(low), static_cast<unsigned>(high), 0x5410);
     }
   });
 }
 
 /// words[i] = two samples of two bytes, as they lie in memory, of the sums pair(i).
-template <Codes kCodes, int kWords, class Pair>
-__device__ __forceinline__ void pair_samples(const TensorPlane& plane, const TensorPhase& phase,
-                                             const Pair& pair, unsigned (&words)[kWords]) {
-  if constexpr (kCodes == Codes::kGeneral) {
-    general_pairs(phase.general, pair, words);
+template <Quantiser kQuantiser, int kWords, class Pair>
+__device__ __forceinline__ void quantise_to_samples(const TensorPlane& plane,
+                                                    const TensorPhase& phase, const Pair& pair,
+                                                    unsigned (&words)[kWords]) {
+  if constexpr (kQuantiser == Quantiser::kGeneral) {
+    quantise_twos_general(phase.general, pair, words);
   } else {
     // Values of this way lie within 16 bits and a sign, whatever the samples could hold.
     const unsigned most = 0x00010001u * static_cast<unsigned>(min(plane.layout.max_code, 0x7FFF));
     const auto value = [&](int s) {
       return __float_as_uint(
-          fmaf(kCodes == Codes::kBits ? __int_as_float(s) : static_cast<float>(s), plane.scale,
-               phase.base));
+          fmaf(kQuantiser == Quantiser::kBits ? __int_as_float(s) : static_cast<float>(s),
+               plane.scale, phase.base));
     };
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {

@@ -12,7 +12,7 @@ const TensorLauncher& tensor_launcher(Form form) {
   if (makes_pairs(form) || makes_quads(form)) return kTensorPairsLauncher;
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) return kTensorOctetsLauncher;
   if (form == Form::kTensorTiles) return kTensorTilesLauncher;
-  return takes_tiles(form) ? kTensorWarpgroupsLauncher : kTensorColumnsLauncher;
+  return uses_shared_tiles(form) ? kTensorWarpgroupsLauncher : kTensorColumnsLauncher;
 }
 
 }  // namespace convolve

@@ -18,10 +18,10 @@ constexpr int kColumns = kTensorTileBytes / kColumnBytes;
 static_assert(kColumns == 8, "operand B has eight columns");
 
 /// What a lane holds of a picture row: 8 bytes of the window of column lane / 4.
-constexpr int kPieceBytes = 8;
+constexpr int kLaneBytes = 8;
 /// Bytes of a picture row that the eight windows of one segment cover.
 constexpr int kSpanBytes = kTensorTileBytes - kColumnBytes + kWindowBytes;
-constexpr int kSpanPieces = kSpanBytes / kPieceBytes;
+constexpr int kSpanVectors = kSpanBytes / kLaneBytes;
 
 /// byte % plane.period, without a division: never negative.
 __device__ __forceinline__ int phase_of(const TensorPlane& plane, int byte) {
@@ -44,7 +44,7 @@ __device__ __forceinline__ bool aligned(const void* data, std::int64_t pitch, in
 }
 
 /// Has the L2 cache fetch what a warp's columns, from byte x on, see in `count` rows from y on.
-__device__ __forceinline__ void fetch_rows(const TensorPlane& plane, int x, int y, int count) {
+__device__ __forceinline__ void prefetch_rows(const TensorPlane& plane, int x, int y, int count) {
   const int lane = threadIdx.x, at = x + kSectorBytes * (lane % 4);
   if (at >= plane.row_bytes) return;
   const int end = min(y + count, plane.rows);
@@ -54,50 +54,50 @@ __device__ __forceinline__ void fetch_rows(const TensorPlane& plane, int x, int 
 }
 
 /// Fills a patch, kRows rows of kSpanBytes, from byte x of row y of the picture on, ghosts
-/// included. Whole pieces inside the picture go as such, all in flight at once; other bytes with
-/// eight lanes to a piece. Left to the lanes that need them, they would make the warps at the
+/// included. Whole vectors inside the picture go as such, all in flight at once; other bytes with
+/// eight lanes to a vector. Left to the lanes that need them, they would make the warps at the
 /// picture's edges last longer than all others.
 __device__ __forceinline__ void fill_patch(const TensorPlane& plane, Border border, int x, int y,
                                            std::uint8_t* patch) {
-  constexpr int kTurns = (kRows * kSpanPieces + 31) / 32;
+  constexpr int kRounds = (kRows * kSpanVectors + 31) / 32;
   const int lane = threadIdx.x;
-  const bool pieces = aligned(plane.src, plane.src_pitch, kPieceBytes);
-  const auto limit = [](int piece) { return min(max(piece, 0), kSpanPieces); };
-  const int begin = pieces ? limit((kPieceBytes - 1 - x) >> 3) : 0;
-  const int end = pieces ? max(begin, limit((plane.whole_bytes - x) >> 3)) : begin;
+  const bool vectors = aligned(plane.src, plane.src_pitch, kLaneBytes);
+  const auto limit = [](int vector) { return min(max(vector, 0), kSpanVectors); };
+  const int begin = vectors ? limit((kLaneBytes - 1 - x) >> 3) : 0;
+  const int end = vectors ? max(begin, limit((plane.whole_bytes - x) >> 3)) : begin;
   const auto row_at = [&](int r) -> const std::uint8_t* {
     const int row = border_index(border, y + r, plane.rows);
     return row == kNoSignal ? nullptr : plane.src + row * plane.src_pitch;
   };
-  uint2 piece[kTurns];
+  uint2 vector[kRounds];
 #pragma unroll
-  for (int n = 0; n < kTurns; ++n) {
-    const int i = lane + 32 * n, r = i / kSpanPieces, u = i % kSpanPieces;
+  for (int n = 0; n < kRounds; ++n) {
+    const int i = lane + 32 * n, r = i / kSpanVectors, u = i % kSpanVectors;
     const std::uint8_t* row = r < kRows && u >= begin && u < end ? row_at(r) : nullptr;
-    if (row != nullptr) piece[n] = __ldg(reinterpret_cast<const uint2*>(row + x + kPieceBytes * u));
+    if (row != nullptr) vector[n] = __ldg(reinterpret_cast<const uint2*>(row + x + kLaneBytes * u));
   }
 #pragma unroll
-  for (int n = 0; n < kTurns; ++n) {
+  for (int n = 0; n < kRounds; ++n) {
     const int i = lane + 32 * n;
-    if (i < kRows * kSpanPieces) reinterpret_cast<uint2*>(patch)[i] = piece[n];
+    if (i < kRows * kSpanVectors) reinterpret_cast<uint2*>(patch)[i] = vector[n];
   }
   __syncwarp();
   // Columns that begin behind the picture are nobody's: what only they see may be anything.
   const int reach = plane.row_bytes + kWindowBytes * plane.segments - plane.left - kColumnBytes;
-  const int needed = limit((reach - x + kPieceBytes - 1) >> 3);
+  const int needed = limit((reach - x + kLaneBytes - 1) >> 3);
   const bool ghost_rows = border == Border::kZero && (y < 0 || y + kRows > plane.rows);
 #pragma unroll 1
   for (int u = 0; u < needed; ++u) {
     if (u == begin && !ghost_rows) u = end;
     if (u >= needed) break;
-    const int byte = x + kPieceBytes * u + lane % kPieceBytes;
+    const int byte = x + kLaneBytes * u + lane % kLaneBytes;
     const TensorPhase& phase = plane.phase[phase_of(plane, byte)];
     const int sample = border_index(border, sample_of(phase, byte), phase.width);
 #pragma unroll
-    for (int r = lane / kPieceBytes; r < kRows; r += 32 / kPieceBytes) {
+    for (int r = lane / kLaneBytes; r < kRows; r += 32 / kLaneBytes) {
       const std::uint8_t* row = sample == kNoSignal ? nullptr : row_at(r);
       const bool have = row != nullptr;
-      patch[r * kSpanBytes + kPieceBytes * u + lane % kPieceBytes] =
+      patch[r * kSpanBytes + kLaneBytes * u + lane % kLaneBytes] =
           have ? __ldg(row + phase.offset + sample * phase.step)
                : static_cast<std::uint8_t>(phase.black);
     }
@@ -113,7 +113,7 @@ class Windows {
                      std::uint8_t* patch)
       : a_(a), plane_(plane), patch_(patch), x_(x - plane.left), y_(y - a.anchor_y) {
     const int lane = threadIdx.x;
-    mine_ = kColumnBytes * (lane / 4) + kPieceBytes * (lane % 4);
+    mine_ = kColumnBytes * (lane / 4) + kLaneBytes * (lane % 4);
   }
 
   /// Rows `first` and the seven below it, of which `count` are needed.
@@ -149,19 +149,19 @@ class Windows {
       if (r >= count) break;
       const int row = border_index(a_.border, y + r, plane_.rows);
       rows[r] = row == kNoSignal
-                    ? black_piece(byte)
+                    ? black_vector(byte)
                     : __ldg(reinterpret_cast<const uint2*>(from + row * plane_.src_pitch));
     }
   }
 
-  __device__ uint2 black_piece(int byte) const {
-    uint2 piece = {0, 0};
+  __device__ uint2 black_vector(int byte) const {
+    uint2 vector = {0, 0};
 #pragma unroll 1
-    for (int b = 0; b < kPieceBytes; ++b) {
+    for (int b = 0; b < kLaneBytes; ++b) {
       const unsigned black = plane_.phase[phase_of(plane_, byte + b)].black;
-      (b < 4 ? piece.x : piece.y) |= black << (8 * (b % 4));
+      (b < 4 ? vector.x : vector.y) |= black << (8 * (b % 4));
     }
-    return piece;
+    return vector;
   }
 
   const TensorArguments& a_;

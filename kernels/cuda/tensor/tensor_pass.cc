@@ -13,7 +13,7 @@
 #include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/tensor/tensor_fragments.h"
-#include "kernels/cuda/tensor/tensor_places.h"
+#include "kernels/cuda/tensor/tensor_geometry.h"
 
 namespace convolve {
 namespace {
@@ -127,32 +127,32 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
     to.tail = phases_[p].tail;
     if (in_octets()) {
       arguments.octets = octet_window(plane, mask_, device.compute_capability >= 80);
-      to.parts = plane.sample_bytes * plane.component_count;
+      to.deinterleaved = plane.sample_bytes * plane.component_count;
     } else if (in_columns()) {
       const TensorWindow window = tensor_window(plane, *phases, mask_);
       to.left = window.left;
       to.segments = window.segments;
     } else if (makes_pairs(form_)) {
       const PairWindow window = pair_window(plane, *phases, mask_);
-      arguments.pair_steps = window.steps;
+      arguments.pair_row_groups = window.row_groups;
       arguments.pair_shift = window.shift;
-      to.parts = window.parts;
+      to.deinterleaved = window.deinterleaved;
     } else if (makes_quads(form_) && form_ != Form::kTensorLargeQuads) {
-      to.parts = quad_parts(plane, *phases, mask_);
+      to.deinterleaved = quad_components(plane, *phases, mask_);
     }
   }
-  if (form_ == Form::kTensorSliding) arguments.march_blocks = tensor_march_blocks(mask_.height);
+  if (form_ == Form::kTensorSliding) arguments.sliding_blocks = tensor_sliding_blocks(mask_.height);
   if (form_ == Form::kTensorTiles)
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
-  else if (takes_tiles(form_))
-    arguments.groups = tensor_groups(format_, mask_, weights_.digits, device.shared_bytes)
-                           .value_or(TensorGroups{});
+  else if (uses_shared_tiles(form_))
+    arguments.warpgroups = tensor_warpgroups(format_, mask_, weights_.digits, device.shared_bytes)
+                               .value_or(TensorWarpgroups{});
 }
 
 /// The words that products take of the weights for `plane`.
 std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
   if (form_ == Form::kTensorTiles) return tile_fragments(mask_, weights_);
-  if (takes_tiles(form_)) return group_fragments(mask_, weights_);
+  if (uses_shared_tiles(form_)) return warpgroup_fragments(mask_, weights_);
   if (in_octets()) return octet_fragments(arguments_.octets, mask_, weights_);
   if (makes_quads(form_)) return quad_fragments(mask_, weights_);
   return makes_pairs(form_)
@@ -189,13 +189,13 @@ void TensorPass::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
   // All components must come to codes in one way: the least of what each could. The kernels of
   // small masks take kBits to mean one digit, which sums of that size have anyway.
-  Codes most = weights_.digits == 1 && !in_octets() ? Codes::kBits : Codes::kFloat;
+  Quantiser most = weights_.digits == 1 && !in_octets() ? Quantiser::kBits : Quantiser::kFloat;
   do {
-    arguments_.codes = most;
+    arguments_.quantiser = most;
     for (int p = 0; p < format_.plane_count; ++p)
       if (has_filtered(format_.planes[p]))
-        most = std::min(most, update_plane(p, scale, bias, arguments_.codes));
-  } while (most != arguments_.codes);
+        most = std::min(most, update_plane(p, scale, bias, arguments_.quantiser));
+  } while (most != arguments_.quantiser);
   if (in_octets()) arguments_.wide_codes = choose_wide_codes();
   have_epilogues_ = true;
   scale_ = scale;
@@ -204,7 +204,7 @@ void TensorPass::update_epilogues(double scale, double bias) {
 
 WideCodes TensorPass::choose_wide_codes() const {
   if (split()) return WideCodes::kSplit;
-  if (arguments_.codes == Codes::kFloat) return WideCodes::kFloat;
+  if (arguments_.quantiser == Quantiser::kFloat) return WideCodes::kFloat;
   for (int p = 0; p < format_.plane_count; ++p) {
     if (!has_filtered(format_.planes[p])) continue;
     const TensorPlane& plane = arguments_.plane[p];
@@ -215,7 +215,7 @@ WideCodes TensorPass::choose_wide_codes() const {
   return WideCodes::kDouble;
 }
 
-Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
+Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser most) {
   TensorPlane& to = arguments_.plane[p];
   to.copies = false;
   const TensorPhase* shown = nullptr;
@@ -257,8 +257,8 @@ Codes TensorPass::update_plane(int p, double scale, double bias, Codes most) {
 }
 
 /// The planes of `format` that have something to filter, where they lie.
-TensorArguments TensorPass::placed(const FrameFormat& format, const FramePlanes& in,
-                                   const FramePlanes& out) const {
+TensorArguments TensorPass::arguments_for(const FrameFormat& format, const FramePlanes& in,
+                                          const FramePlanes& out) const {
   TensorArguments arguments = arguments_;
   arguments.plane_count = 0;
   const auto* words = static_cast<const std::uint32_t*>(device_fragments_.data());
@@ -284,53 +284,54 @@ TensorArguments TensorPass::placed(const FrameFormat& format, const FramePlanes&
       to.whole_bytes =
           std::min(to.whole_bytes, component.offset + component.width * component.step);
     }
-    place_words(to);
+    find_word_stores(to);
   }
   return arguments;
 }
 
 /// Gives all planes their blocks; returns how many there are.
-int TensorPass::place(TensorArguments& arguments, bool sixteen) const {
+int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
-    to.sixteen = sixteen;
+    to.aligned16 = aligned16;
     if (in_packed())
-      take_packed_pairs(to, arguments.border);
+      prepare_packed_pairs(to, arguments.border);
     else if (in_columns())
-      place_columns(to);
-    else if (!takes_tiles(form_))
-      take_pairs(to, arguments.border, sixteen, form_ == Form::kTensorLargeQuads);
+      find_inner_tile_columns(to);
+    else if (!uses_shared_tiles(form_))
+      prepare_pairs(to, arguments.border, aligned16, form_ == Form::kTensorLargeQuads);
     else if (form_ != Form::kTensorTiles)
       to.ghosts_in_tile =
-          sixteen && ghosts_in_tile(to, arguments.groups.tile,
-                                    arguments.groups.kinds == 1u << kPackedKind, arguments.border);
+          aligned16 &&
+          ghosts_in_tile(to, arguments.warpgroups.tile,
+                         arguments.warpgroups.kinds == 1u << kPackedKind, arguments.border);
   }
   if (form_ == Form::kTensorTiles)
-    return place_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
-  if (takes_tiles(form_))
-    return place_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kGroupTileRows);
-  if (form_ == Form::kTensorColumns) return place_steps(arguments, resident_blocks_, 1);
-  if (form_ != Form::kTensorSliding) return place_pairs(arguments, resident_blocks_);
+    return assign_tiles(arguments, 2 * kTensorTileBytes, kTensorTileBytes, kTensorTileRows);
+  if (uses_shared_tiles(form_))
+    return assign_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kWarpgroupTileRows);
+  if (form_ == Form::kTensorColumns) return assign_steps(arguments, resident_blocks_, 1);
+  if (form_ != Form::kTensorSliding) return assign_pair_steps(arguments, resident_blocks_);
   // Where products take most of the time it is better to let blocks follow each other: at 15x15
   // 28.8 us instead of 39.1 for I420 at 4K on an H100.
   constexpr int kFewProducts = 9, kMostSteps = 16;
   const bool few = arguments.digits * arguments.mask_height <= kFewProducts;
-  return place_steps(arguments, resident_blocks_, few ? kMostSteps : 4);
+  return assign_steps(arguments, resident_blocks_, few ? kMostSteps : 4);
 }
 
 Status TensorPass::launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                           double scale, double bias, Border border, cudaStream_t stream) {
   update_epilogues(scale, bias);
-  TensorArguments arguments = placed(format, in, out);
+  TensorArguments arguments = arguments_for(format, in, out);
   arguments.border = border;
-  const bool sixteen = on_sixteen(arguments);
-  if (!sixteen && form_info(form_).alignment == kPlaneAlignment)
+  const bool aligned16 = aligned_to_16(arguments);
+  if (!aligned16 && form_info(form_).alignment == kPlaneAlignment)
     return invalid_argument(std::string("form ") + form_info(form_).name +
                             " was planned for planes that lie on 16 bytes, and these do not");
   if (in_packed() && !packed_columns_serve(format.planes[0]))
     return invalid_argument(std::string("form ") + form_info(form_).name +
                             " was planned for rows of whole columns, and these end within one");
-  arguments.blocks = place(arguments, sixteen);
+  arguments.blocks = assign_grid(arguments, aligned16);
   if (arguments.blocks == 0) return {};
   return CONVOLVE_CUDA(tensor_launcher(form_).launch(arguments, stream));
 }

@@ -40,10 +40,10 @@ class TensorPass {
   Status load();
   void update_epilogues(double scale, double bias);
   WideCodes choose_wide_codes() const;
-  Codes update_plane(int p, double scale, double bias, Codes most);
-  TensorArguments placed(const FrameFormat& format, const FramePlanes& in,
-                         const FramePlanes& out) const;
-  int place(TensorArguments& arguments, bool sixteen) const;
+  Quantiser update_plane(int p, double scale, double bias, Quantiser most);
+  TensorArguments arguments_for(const FrameFormat& format, const FramePlanes& in,
+                                const FramePlanes& out) const;
+  int assign_grid(TensorArguments& arguments, bool aligned16) const;
 
   FrameFormat format_;
   Mask mask_;

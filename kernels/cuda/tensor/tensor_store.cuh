@@ -15,7 +15,7 @@ __device__ __forceinline__ unsigned transpose(unsigned pair) {
 }
 
 /// The code of a sum where the fast way is not proven; out of line, as a lane has 32 of them.
-__device__ __noinline__ int code_of(int sum, const Epilogue& e) {
+__device__ __noinline__ int quantise_sum(int sum, const Epilogue& e) {
   return e.in_float ? finish(static_cast<float>(sum), e.narrow, e.max_code)
                     : finish(static_cast<double>(sum), e.wide, e.max_code);
 }
@@ -39,14 +39,15 @@ __device__ __forceinline__ int fresh_lane() {
 }
 
 /// Four adjacent bytes, of values that a product has in elements 0, 2, 1 and 3.
-template <Codes kCodes>
-__device__ __forceinline__ unsigned fast_codes(const int (&sum)[4], float scale,
-                                               const float (&base)[4]) {
-  static_assert(kCodes != Codes::kGeneral, "which has no fast way");
+template <Quantiser kQuantiser>
+__device__ __forceinline__ unsigned quantise_fast(const int (&sum)[4], float scale,
+                                                  const float (&base)[4]) {
+  static_assert(kQuantiser != Quantiser::kGeneral, "which has no fast way");
   int v[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    const float s = kCodes == Codes::kBits ? __int_as_float(sum[k]) : static_cast<float>(sum[k]);
+    const float s =
+        kQuantiser == Quantiser::kBits ? __int_as_float(sum[k]) : static_cast<float>(sum[k]);
     v[k] = __float_as_int(fmaf(s, scale, base[k]));
   }
   const unsigned even = __vimin_s16x2_relu(__byte_perm(v[0], v[2], 0x5410), 0x00FF00FF);
@@ -55,29 +56,29 @@ __device__ __forceinline__ unsigned fast_codes(const int (&sum)[4], float scale,
 }
 
 /// The same, each by an epilogue of its own.
-__device__ __forceinline__ unsigned general_codes(const int (&sum)[4],
-                                                  const Epilogue* const (&epilogues)[4]) {
+__device__ __forceinline__ unsigned quantise_general(const int (&sum)[4],
+                                                     const Epilogue* const (&epilogues)[4]) {
   unsigned word = 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const int byte = (k % 2) * 2 + k / 2;
-    word |= static_cast<unsigned>(code_of(sum[k], *epilogues[k])) << (8 * byte);
+    word |= static_cast<unsigned>(quantise_sum(sum[k], *epilogues[k])) << (8 * byte);
   }
   return word;
 }
 
 /// The codes of bytes 2 g and 2 g + 1 of column 2 t in the low half, of column 2 t + 1 in the high
 /// one.
-template <Codes kCodes>
-__device__ __forceinline__ unsigned codes_of(const int (&sum)[4], const TensorPlane& plane,
-                                             const int (&phase)[4], const float (&base)[4]) {
-  if constexpr (kCodes != Codes::kGeneral) {
-    return fast_codes<kCodes>(sum, plane.scale, base);
+template <Quantiser kQuantiser>
+__device__ __forceinline__ unsigned quantise_four(const int (&sum)[4], const TensorPlane& plane,
+                                                  const int (&phase)[4], const float (&base)[4]) {
+  if constexpr (kQuantiser != Quantiser::kGeneral) {
+    return quantise_fast<kQuantiser>(sum, plane.scale, base);
   } else {
     const Epilogue* const epilogues[4] = {
         &plane.phase[phase[0]].general, &plane.phase[phase[1]].general,
         &plane.phase[phase[2]].general, &plane.phase[phase[3]].general};
-    return general_codes(sum, epilogues);
+    return quantise_general(sum, epilogues);
   }
 }
 
@@ -122,7 +123,7 @@ class Output {
 };
 
 /// Stores a warp's 128 bytes x 8 rows, from byte x of row y on.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int y,
                                            const int (&sum)[kRows][4]) {
   const int lane = fresh_lane();
@@ -139,19 +140,20 @@ __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int 
     std::uint8_t* to = plane.dst + y * plane.dst_pitch + own_x;
 #pragma unroll
     for (int r = 0; r < kRows; ++r, to += plane.dst_pitch)
-      *reinterpret_cast<unsigned*>(to) = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+      *reinterpret_cast<unsigned*>(to) =
+          transpose(quantise_four<kQuantiser>(sum[r], plane, phase, base));
     return;
   }
   const Output output(plane, own_x);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+    const unsigned word = transpose(quantise_four<kQuantiser>(sum[r], plane, phase, base));
     if (y + r < plane.rows) output.store(y + r, word);
   }
 }
 
 /// Stores a warp's rows where TensorPlane::plain, and all bytes lie inside the picture's columns.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x, int y,
                                                  const int (&sum)[kRows][4]) {
   const float one_base = plane.phase[0].base;
@@ -163,7 +165,7 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
   if (plane.kept == 0) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
-      const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+      const unsigned word = transpose(quantise_four<kQuantiser>(sum[r], plane, phase, base));
       if (r < room) *reinterpret_cast<unsigned*>(to) = word;
     }
     return;
@@ -175,7 +177,7 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
     if (r < room) source[r] = __ldg(reinterpret_cast<const unsigned*>(from));
 #pragma unroll
   for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
-    const unsigned word = transpose(codes_of<kCodes>(sum[r], plane, phase, base));
+    const unsigned word = transpose(quantise_four<kQuantiser>(sum[r], plane, phase, base));
     if (r < room)
       *reinterpret_cast<unsigned*>(to) = (word & ~plane.kept) | (source[r] & plane.kept);
   }

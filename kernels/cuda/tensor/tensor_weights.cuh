@@ -9,7 +9,7 @@ namespace convolve {
 namespace {
 
 /// Has the block's threads bring the weights to shared memory.
-__device__ __forceinline__ void bring_weights(const uint4* from, int count, uint4* to) {
+__device__ __forceinline__ void copy_weights_to_shared(const uint4* from, int count, uint4* to) {
   for (int i = threadIdx.x + 32 * threadIdx.y; i < count; i += 32 * kWarps)
     to[i] = __ldg(from + i);
   __syncthreads();

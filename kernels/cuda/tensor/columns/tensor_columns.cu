@@ -17,6 +17,7 @@
 
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/tensor_mma.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_store.cuh"
 
 namespace convolve {
@@ -56,17 +57,17 @@ __device__ __forceinline__ void multiply_rows(int (&sum)[kRows][4], const uint4&
 }
 
 /// Rows of a mask whose 8 output rows see no more than kBlocks x 8 picture rows.
-CONVOLVE_HD constexpr int march_rows(int blocks) {
+CONVOLVE_HD constexpr int sliding_mask_rows(int blocks) {
   return kRows * (blocks - 1) + 1;
 }
-static_assert(march_rows(3) == kTensorMarchRows, "the planner counts on another height");
+static_assert(sliding_mask_rows(3) == kTensorSlidingRows, "the planner counts on another height");
 
-/// Masks of at most march_rows(kBlocks) rows and one segment: all that 8 output rows see is in
-/// registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
+/// Masks of at most sliding_mask_rows(kBlocks) rows and one segment: all that 8 output rows see is
+/// in registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
 /// makes codes of the sums before.
-template <Codes kCodes, bool kInside, bool kPlain, int kBlocks>
-__device__ __forceinline__ void march(const TensorArguments& a, const TensorPlane& plane, int x,
-                                      int y, int steps, std::uint8_t* patch) {
+template <Quantiser kQuantiser, bool kInside, bool kPlain, int kBlocks>
+__device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
+                                           int x, int y, int steps, std::uint8_t* patch) {
   const Windows<kInside> windows(a, plane, x, y, patch);
   uint2 block[kBlocks][kRows];
 #pragma unroll
@@ -74,7 +75,7 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
     windows.load(0, kRows * b, kRows, block[b]);
   const uint4* const fragments = plane.fragments + threadIdx.x;
   // Block b of the step is block[(kFirst + b) % kBlocks]; true if there is another step.
-  const auto take_step = [&](int step, auto first_block) {
+  const auto make_step = [&](int step, auto first_block) {
     constexpr int kFirst = decltype(first_block)::value;
     const uint4* fragment = fragments;
     uint4 next = __ldg(fragment);
@@ -96,7 +97,7 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
       multiply(sum[r], first, block[kFirst][r], start);
     const auto add_rows = [&](int from) {
 #pragma unroll
-      for (int j = 0; j < march_rows(kBlocks); ++j) {
+      for (int j = 0; j < sliding_mask_rows(kBlocks); ++j) {
         if (j < from) continue;
         if (j == a.mask_height) break;
         const int b = j / kRows;
@@ -114,23 +115,23 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
     const bool more = kInside && step + 1 < steps && top + kRows < plane.rows;
     if (more) windows.load(0, kRows * (step + kBlocks), kRows, block[kFirst]);
     if constexpr (kPlain)
-      store_plain_rows<kCodes>(plane, x, top, sum);
+      store_plain_rows<kQuantiser>(plane, x, top, sum);
     else
-      store_rows<kCodes>(plane, x, top, sum);
+      store_rows<kQuantiser>(plane, x, top, sum);
     return more;
   };
   if constexpr (!kInside) {
-    take_step(0, std::integral_constant<int, 0>{});
+    make_step(0, std::integral_constant<int, 0>{});
   } else if constexpr (kBlocks == 2) {
     // Written out twice, so that nothing moves: 14.1 us for 15.0 at 9x9.
 #pragma unroll 1
     for (int step = 0;; step += 2) {
-      if (!take_step(step, std::integral_constant<int, 0>{})) return;
-      if (!take_step(step + 1, std::integral_constant<int, 1>{})) return;
+      if (!make_step(step, std::integral_constant<int, 0>{})) return;
+      if (!make_step(step + 1, std::integral_constant<int, 1>{})) return;
     }
   } else {
 #pragma unroll 1
-    for (int step = 0; take_step(step, std::integral_constant<int, 0>{}); ++step) {
+    for (int step = 0; make_step(step, std::integral_constant<int, 0>{}); ++step) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
         const uint2 loaded = block[0][r];
@@ -144,9 +145,9 @@ __device__ __forceinline__ void march(const TensorArguments& a, const TensorPlan
 }
 
 /// Any mask: 8 rows of outputs, and as many passes over the picture as it has segments and digits.
-template <Codes kCodes, bool kInside>
-__device__ __forceinline__ void stay(const TensorArguments& a, const TensorPlane& plane, int x,
-                                     int y, std::uint8_t* patch) {
+template <Quantiser kQuantiser, bool kInside>
+__device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const TensorPlane& plane,
+                                                 int x, int y, std::uint8_t* patch) {
   const Windows<kInside> windows(a, plane, x, y, patch);
   const int needed = kRows - 1 + a.mask_height;
   const uint4* fragment = plane.fragments + fresh_lane();
@@ -182,36 +183,39 @@ __device__ __forceinline__ void stay(const TensorArguments& a, const TensorPlane
     shift_sums(a, plane, x, digit, sum);
   }
   if (kInside && plane.plain)
-    store_plain_rows<kCodes>(plane, x, y, sum);
+    store_plain_rows<kQuantiser>(plane, x, y, sum);
   else
-    store_rows<kCodes>(plane, x, y, sum);
+    store_rows<kQuantiser>(plane, x, y, sum);
 }
 
 /// Which columns a block belongs to: those at the picture's edges, whose warps take one step each
 /// as their loads take longer, come first.
-struct Place {
+struct ColumnOrigin {
   bool inside;
-  int column;
+  int tile_column;
   int y;
 };
 
-__device__ __forceinline__ Place place_of(const TensorPlane& plane, int block, int steps) {
+__device__ __forceinline__ ColumnOrigin column_origin(const TensorPlane& plane, int block,
+                                                      int steps) {
   const bool inside = block >= plane.edge_blocks;
   if (inside) block -= plane.edge_blocks;
-  const int columns = inside ? plane.inner_columns : plane.columns - plane.inner_columns;
+  const int tile_columns =
+      inside ? plane.inner_tile_columns : plane.tile_columns - plane.inner_tile_columns;
   const std::uint32_t reciprocal = inside ? plane.inner_reciprocal : plane.edge_reciprocal;
-  const int row =
-      columns == 1 ? block : static_cast<int>(__umulhi(static_cast<unsigned>(block), reciprocal));
-  const int n = block - row * columns;
+  const int row = tile_columns == 1
+                      ? block
+                      : static_cast<int>(__umulhi(static_cast<unsigned>(block), reciprocal));
+  const int n = block - row * tile_columns;
   const int rows = inside ? steps * kRows : kRows;
-  const int column = inside                  ? plane.inner_first + n
-                     : n < plane.inner_first ? n
-                                             : n + plane.inner_columns;
-  return {inside, column, (row * kWarps + static_cast<int>(threadIdx.y)) * rows};
+  const int tile_column = inside                              ? plane.first_inner_tile_column + n
+                          : n < plane.first_inner_tile_column ? n
+                                                              : n + plane.inner_tile_columns;
+  return {inside, tile_column, (row * kWarps + static_cast<int>(threadIdx.y)) * rows};
 }
 
-/// kBlocks == 0: for any mask; otherwise the blocks of march().
-template <Codes kCodes, int kBlocks>
+/// kBlocks == 0: for any mask; otherwise the blocks of slide_down().
+template <Quantiser kQuantiser, int kBlocks>
 __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
     tensor_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kRows * kSpanBytes];
@@ -220,71 +224,52 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
   const TensorPlane& plane = a.plane[p];
-  const Place place = place_of(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
-  const int x = place.column * kTensorTileBytes;
-  if (place.y >= plane.rows) return;
+  const ColumnOrigin origin =
+      column_origin(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
+  const int x = origin.tile_column * kTensorTileBytes;
+  if (origin.y >= plane.rows) return;
   await_previous_launch();
   std::uint8_t* patch = patches[threadIdx.y];
   if constexpr (kBlocks > 0) {
-    if (!place.inside)
-      march<kCodes, false, false, kBlocks>(a, plane, x, place.y, 1, patch);
+    if (!origin.inside)
+      slide_down<kQuantiser, false, false, kBlocks>(a, plane, x, origin.y, 1, patch);
     else if (plane.plain)
-      march<kCodes, true, true, kBlocks>(a, plane, x, place.y, a.steps, patch);
+      slide_down<kQuantiser, true, true, kBlocks>(a, plane, x, origin.y, a.steps, patch);
     else
-      march<kCodes, true, false, kBlocks>(a, plane, x, place.y, a.steps, patch);
+      slide_down<kQuantiser, true, false, kBlocks>(a, plane, x, origin.y, a.steps, patch);
   } else {
-    if (place.inside)
-      stay<kCodes, true>(a, plane, x, place.y, patch);
+    if (origin.inside)
+      filter_in_passes<kQuantiser, true>(a, plane, x, origin.y, patch);
     else
-      stay<kCodes, false>(a, plane, x, place.y, patch);
+      filter_in_passes<kQuantiser, false>(a, plane, x, origin.y, patch);
   }
 }
-
-using TensorKernel = void (*)(TensorArguments);
 
 template <int kBlocks>
-TensorKernel select_codes(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_kernel<Codes::kBits, kBlocks>;
-    case Codes::kFloat:
-      return tensor_kernel<Codes::kFloat, kBlocks>;
-    case Codes::kGeneral:
+TensorKernel select_codes(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return tensor_kernel<Quantiser::kBits, kBlocks>;
+    case Quantiser::kFloat:
+      return tensor_kernel<Quantiser::kFloat, kBlocks>;
+    case Quantiser::kGeneral:
       break;
   }
-  return tensor_kernel<Codes::kGeneral, kBlocks>;
+  return tensor_kernel<Quantiser::kGeneral, kBlocks>;
 }
 
-TensorKernel select_kernel(Codes codes, int march_blocks) {
-  return march_blocks == 2   ? select_codes<2>(codes)
-         : march_blocks == 3 ? select_codes<3>(codes)
-                             : select_codes<0>(codes);
-}
-
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(codes, arguments.march_blocks), 0);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(Codes::kFloat, arguments.march_blocks), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments.codes, arguments.march_blocks),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  return a.sliding_blocks == 2   ? select_codes<2>(quantiser)
+         : a.sliding_blocks == 3 ? select_codes<3>(quantiser)
+                                 : select_codes<0>(quantiser);
 }
 
 }  // namespace
 
-int tensor_march_blocks(int mask_height) {
-  return mask_height > march_rows(2) ? 3 : 2;
+int tensor_sliding_blocks(int mask_height) {
+  return mask_height > sliding_mask_rows(2) ? 3 : 2;
 }
 
-const TensorLauncher kTensorColumnsLauncher = {load, resident, launch};
+const TensorLauncher kTensorColumnsLauncher = kLauncherOf<select_kernel>;
 
 }  // namespace convolve

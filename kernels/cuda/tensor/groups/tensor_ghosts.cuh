@@ -8,10 +8,10 @@
 namespace convolve {
 namespace {
 
-/// Of a tile at the edge of the picture: what fill_own() does.
+/// Of a tile at the edge of the picture: what fill_inner() does.
 template <int kComponents, int kBytes>
 __device__ __forceinline__ void fill_edge(const TensorArguments& a, const TensorPlane& plane,
-                                          const TensorTile& tile, TilePlace at, std::uint8_t* to,
+                                          const TensorTile& tile, HaloOrigin at, std::uint8_t* to,
                                           int line) {
   constexpr int kPlanes = kComponents * kBytes;
   const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
@@ -56,9 +56,9 @@ __device__ __forceinline__ void fill_edge(const TensorArguments& a, const Tensor
 /// Fills a tile but for the ghosts at its sides, where something of the picture will lie: for four
 /// warps, of which the caller is thread number `thread`. `at.x` is a multiple of 8.
 template <int kComponents, int kBytes>
-__device__ __forceinline__ void fill_own(const TensorArguments& a, const TensorPlane& plane,
-                                         const TensorTile& tile, TilePlace at, std::uint8_t* memory,
-                                         int thread) {
+__device__ __forceinline__ void fill_inner(const TensorArguments& a, const TensorPlane& plane,
+                                           const TensorTile& tile, HaloOrigin at,
+                                           std::uint8_t* memory, int thread) {
   constexpr int kPlanes = kComponents * kBytes;
   const int line = static_cast<int>(__umulhi(static_cast<unsigned>(thread), tile.reciprocal));
   if (line >= tile.lines) return;

@@ -13,15 +13,15 @@ constexpr int kTileSamples = kTensorTileBytes / (2 * kComponents);
 
 /// Parts of samples: the low bytes of a component, then its high ones, then those of the next.
 template <int kComponents>
-constexpr int kWideParts = 2 * kComponents;
+constexpr int kBytePlanes = 2 * kComponents;
 
 /// What a lane holds of eight samples of a component, in each group of picture rows: the low and
 /// the high bytes of samples -4 .. 11. Word n has samples 4 n - 4 .. 4 n - 1, or for sparse
 /// products 2 n - 4, 2 n - 3, 2 n + 4 and 2 n + 5: an output of a mask up to eight samples wide
 /// sees two.
 constexpr int kOctetWords = 4;
-template <int kGroups>
-using OctetWords = unsigned[2][kGroups][kOctetWords];
+template <int kRowGroups>
+using OctetWords = unsigned[2][kRowGroups][kOctetWords];
 
 /// Codes of two samples, wherever in them the format keeps them.
 __device__ __forceinline__ unsigned decode_two(unsigned word, const SampleLayout& layout) {
@@ -36,7 +36,7 @@ __device__ __forceinline__ bool is_coded(const SampleLayout& layout) {
 
 /// A picture row on its way into the registers of a lane.
 template <int kComponents>
-struct WidePiece {
+struct OctetLoad {
   unsigned own[4];                  ///< The lane's sixteen bytes,
   unsigned outer[2 * kComponents];  ///< and four samples of each component beside the warp's
                                     ///< columns, if it is at their end.
@@ -50,20 +50,20 @@ class OctetColumns {
   static constexpr int kOuterBytes = 8 * kComponents, kNext = 4 * kComponents;
 
  public:
-  using Load = WidePiece<kComponents>;
-  template <int kGroups>
-  using Words = OctetWords<kGroups>;
+  using Load = OctetLoad<kComponents>;
+  template <int kRowGroups>
+  using Words = OctetWords<kRowGroups>;
 
   /// The outputs start at byte x. A warp has two columns or more, of two components four or more
   /// and an even number.
   __device__ OctetColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : plane_(plane), border_(a.border), pitch_(plane.src_pitch) {
-    const int lane = threadIdx.x, group = lane / 4;
+    const int lane = threadIdx.x, lane_group = lane / 4;
     const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
-    const int c = min(group, last);  // Columns behind the picture load something all the same.
+    const int c = min(lane_group, last);  // Columns behind the picture load something all the same.
     before_ = max(lane - kNext, 0);
     after_ = min(lane + kNext, 31);
-    second_ = group % kComponents != 0;
+    second_ = lane_group % kComponents != 0;
     first_ = c < kComponents;
     final_ = c > last - kComponents;
     const bool left = first_ && x == 0;
@@ -84,49 +84,49 @@ class OctetColumns {
 
   /// Starts loading kCount groups of picture rows from row `top` on.
   template <int kCount>
-  __device__ __forceinline__ void load(int top, WidePiece<kComponents> (&pieces)[kCount]) {
+  __device__ __forceinline__ void load(int top, OctetLoad<kComponents> (&loads)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kGroupRows * kCount <= plane_.rows) {
+    if (top >= 0 && top + kRowGroupRows * kCount <= plane_.rows) {
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
-        load_row(from, pieces[j]);
+      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
+        load_row(from, loads[j]);
       return;
     }
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kGroupRows * j + t, plane_.rows);
+      const int row = border_index(border_, top + kRowGroupRows * j + t, plane_.rows);
       if (row != kNoSignal) {
-        load_row(from_ + (row - t) * pitch_, pieces[j]);
+        load_row(from_ + (row - t) * pitch_, loads[j]);
       } else {
 #pragma unroll
-        for (unsigned& word : pieces[j].own)
+        for (unsigned& word : loads[j].own)
           word = plane_.pair_black;
 #pragma unroll
-        for (unsigned& word : pieces[j].outer)
+        for (unsigned& word : loads[j].outer)
           word = plane_.pair_black;
       }
     }
   }
 
-  /// Waits for a row: words[byte][group] of it.
-  template <int kGroups>
-  __device__ __forceinline__ void take(WidePiece<kComponents>& piece, int group,
-                                       OctetWords<kGroups>& words) const {
+  /// Waits for a row: words[byte][row_group] of it.
+  template <int kRowGroups>
+  __device__ __forceinline__ void unpack(OctetLoad<kComponents>& load, int row_group,
+                                         OctetWords<kRowGroups>& words) const {
     const bool black = ghosts_ && border_ == Border::kZero;
 #pragma unroll
-    for (unsigned& word : piece.outer)
+    for (unsigned& word : load.outer)
       word = black ? plane_.pair_black : word;
     if (coded_) {
 #pragma unroll
-      for (unsigned& word : piece.own)
+      for (unsigned& word : load.own)
         word = decode_two(word, plane_.layout);
 #pragma unroll
-      for (unsigned& word : piece.outer)
+      for (unsigned& word : load.outer)
         word = decode_two(word, plane_.layout);
     }
     unsigned own[4], outer[2];
-    pick(piece, own, outer);
+    pick(load, own, outer);
     // Of the columns beside it the lane sees the halves that are next.
     unsigned before[2], after[2];
 #pragma unroll
@@ -143,7 +143,7 @@ class OctetColumns {
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       const unsigned byte = b == 0 ? 0x6420 : 0x7531;
-      unsigned(&made)[kOctetWords] = words[b][group];
+      unsigned(&made)[kOctetWords] = words[b][row_group];
       if constexpr (kSparse) {
 #pragma unroll
         for (int n = 0; n < 2; ++n) {
@@ -161,26 +161,26 @@ class OctetColumns {
 
  private:
   /// own: the lane's eight samples, outer: the four beside them, of its component.
-  __device__ __forceinline__ void pick(const WidePiece<kComponents>& piece, unsigned (&own)[4],
+  __device__ __forceinline__ void pick(const OctetLoad<kComponents>& load, unsigned (&own)[4],
                                        unsigned (&outer)[2]) const {
     if constexpr (kComponents == 1) {
 #pragma unroll
       for (int n = 0; n < 4; ++n)
-        own[n] = piece.own[n];
-      outer[0] = piece.outer[0];
-      outer[1] = piece.outer[1];
+        own[n] = load.own[n];
+      outer[0] = load.outer[0];
+      outer[1] = load.outer[1];
     } else {
       // Four samples of the lane's component stay; those of the other go to the lane beside, which
       // has four more of this one.
       const unsigned stays = second_ ? 0x7632 : 0x5410, goes = second_ ? 0x5410 : 0x7632;
 #pragma unroll
       for (int n = 0; n < 2; ++n) {
-        const unsigned kept = __byte_perm(piece.own[2 * n], piece.own[2 * n + 1], stays);
-        const unsigned given = __byte_perm(piece.own[2 * n], piece.own[2 * n + 1], goes);
+        const unsigned kept = __byte_perm(load.own[2 * n], load.own[2 * n + 1], stays);
+        const unsigned given = __byte_perm(load.own[2 * n], load.own[2 * n + 1], goes);
         const unsigned got = __shfl_xor_sync(~0u, given, 4);
         own[n] = second_ ? got : kept;
         own[2 + n] = second_ ? kept : got;
-        outer[n] = __byte_perm(piece.outer[2 * n], piece.outer[2 * n + 1], stays);
+        outer[n] = __byte_perm(load.outer[2 * n], load.outer[2 * n + 1], stays);
       }
     }
   }
@@ -200,25 +200,25 @@ class OctetColumns {
   }
 
   __device__ __forceinline__ void load_row(const std::uint8_t* from,
-                                           WidePiece<kComponents>& piece) const {
+                                           OctetLoad<kComponents>& load) const {
     const uint4 own = __ldg(reinterpret_cast<const uint4*>(from));
-    piece.own[0] = own.x;
-    piece.own[1] = own.y;
-    piece.own[2] = own.z;
-    piece.own[3] = own.w;
+    load.own[0] = own.x;
+    load.own[1] = own.y;
+    load.own[2] = own.z;
+    load.own[3] = own.w;
 #pragma unroll
     for (int k = 0; k < kComponents; ++k) {
       uint2 outer = make_uint2(0, 0);
       if (first_ || final_) outer = __ldg(reinterpret_cast<const uint2*>(from + beside_) + k);
-      piece.outer[2 * k] = outer.x;
-      piece.outer[2 * k + 1] = outer.y;
+      load.outer[2 * k] = outer.x;
+      load.outer[2 * k + 1] = outer.y;
     }
   }
 
   const TensorPlane& plane_;
   Border border_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's bytes in its row of a group that starts at row 0.
+  const std::uint8_t* from_;  ///< The lane's bytes in its row of a row group that starts at row 0.
   int beside_;
   int before_, after_;  ///< Lanes of the samples beside the lane's.
   unsigned select_ = 0;
@@ -226,20 +226,21 @@ class OctetColumns {
 };
 
 /// Rows of a warp's outputs at the picture's edge, ghosts included: part c of row r lies at
-/// kPartBytes (kParts r + c), from four samples before the outputs on.
+/// kBytePlaneWidth (kPlanes r + c), from four samples before the outputs on.
 template <int kComponents>
-constexpr int kPartBytes = kTileSamples<kComponents> + 8;
-constexpr int kWidePatchRows = kPairSteps[1] * kGroupRows;
-constexpr int kWidePatchBytes = kWidePatchRows * 4 * kPartBytes<2>;
-static_assert(kWidePatchRows * 2 * kPartBytes<1> <= kWidePatchBytes, "one component takes less");
+constexpr int kBytePlaneWidth = kTileSamples<kComponents> + 8;
+constexpr int kOctetPatchRows = kPairRowGroups[1] * kRowGroupRows;
+constexpr int kOctetPatchBytes = kOctetPatchRows * 4 * kBytePlaneWidth<2>;
+static_assert(kOctetPatchRows * 2 * kBytePlaneWidth<1> <= kOctetPatchBytes,
+              "one component takes less");
 
 /// Fills such a patch, from byte x of row `top` of the picture on. Out of line: code that nearly
 /// all warps skip makes them wait for theirs.
 template <int kComponents>
-__device__ __noinline__ void fill_wide_patch(const TensorArguments& a, const TensorPlane& plane,
-                                             int x, int top, std::uint8_t* patch) {
-  constexpr int kParts = kWideParts<kComponents>, kBytes = kPartBytes<kComponents>;
-  const int width = plane.row_bytes / kParts, first = x / kParts - 4;
+__device__ __noinline__ void fill_octet_patch(const TensorArguments& a, const TensorPlane& plane,
+                                              int x, int top, std::uint8_t* patch) {
+  constexpr int kPlanes = kBytePlanes<kComponents>, kBytes = kBytePlaneWidth<kComponents>;
+  const int width = plane.row_bytes / kPlanes, first = x / kPlanes - 4;
 #pragma unroll 1
   for (int i = threadIdx.x; i < kBytes * kComponents; i += 32) {
     const int n = i / kComponents, k = i % kComponents;
@@ -247,7 +248,7 @@ __device__ __noinline__ void fill_wide_patch(const TensorArguments& a, const Ten
     if (first + n >= width + 8) break;
     const int sample = border_index(a.border, first + n, width);
 #pragma unroll 8
-    for (int r = 0; r < kWidePatchRows; ++r) {
+    for (int r = 0; r < kOctetPatchRows; ++r) {
       const int row = border_index(a.border, top + r, plane.rows);
       int code = plane.phase[k].black;
       if (sample != kNoSignal && row != kNoSignal)
@@ -255,7 +256,7 @@ __device__ __noinline__ void fill_wide_patch(const TensorArguments& a, const Ten
             __ldg(reinterpret_cast<const std::uint16_t*>(plane.src + row * plane.src_pitch) +
                   sample * kComponents + k),
             plane.layout);
-      std::uint8_t* const to = patch + kBytes * (kParts * r + 2 * k) + n;
+      std::uint8_t* const to = patch + kBytes * (kPlanes * r + 2 * k) + n;
       to[0] = static_cast<std::uint8_t>(code);
       to[kBytes] = static_cast<std::uint8_t>(code >> 8);
     }
@@ -263,27 +264,27 @@ __device__ __noinline__ void fill_wide_patch(const TensorArguments& a, const Ten
   __syncwarp();
 }
 
-/// words[byte][group] of a warp's lanes, from a patch.
-template <bool kSparse, int kComponents, int kGroups>
-__device__ __forceinline__ void take_wide_patch(const std::uint8_t* patch,
-                                                OctetWords<kGroups>& words) {
-  const int lane = threadIdx.x, group = lane / 4;
-  constexpr int kBytes = kPartBytes<kComponents>, kParts = kWideParts<kComponents>;
-  const std::uint8_t* const from = patch +
-                                   kBytes * (kParts * (lane % 4) + 2 * (group % kComponents)) +
-                                   8 * (group / kComponents);
+/// words[byte][row_group] of a warp's lanes, from a patch.
+template <bool kSparse, int kComponents, int kRowGroups>
+__device__ __forceinline__ void unpack_octet_patch(const std::uint8_t* patch,
+                                                   OctetWords<kRowGroups>& words) {
+  const int lane = threadIdx.x, lane_group = lane / 4;
+  constexpr int kBytes = kBytePlaneWidth<kComponents>, kPlanes = kBytePlanes<kComponents>;
+  const std::uint8_t* const from =
+      patch + kBytes * (kPlanes * (lane % 4) + 2 * (lane_group % kComponents)) +
+      8 * (lane_group / kComponents);
 #pragma unroll
   for (int b = 0; b < 2; ++b)
 #pragma unroll
-    for (int j = 0; j < kGroups; ++j)
+    for (int j = 0; j < kRowGroups; ++j)
 #pragma unroll
       for (int n = 0; n < kOctetWords; ++n) {
-        const std::uint8_t* const part = from + kBytes * (kParts * kGroupRows * j + b);
+        const std::uint8_t* const plane = from + kBytes * (kPlanes * kRowGroupRows * j + b);
         if constexpr (kSparse) {
-          const auto* const pairs = reinterpret_cast<const std::uint16_t*>(part);
+          const auto* const pairs = reinterpret_cast<const std::uint16_t*>(plane);
           words[b][j][n] = pairs[n] | static_cast<unsigned>(pairs[n + 4]) << 16;
         } else {
-          words[b][j][n] = reinterpret_cast<const unsigned*>(part)[n];
+          words[b][j][n] = reinterpret_cast<const unsigned*>(plane)[n];
         }
       }
 }

@@ -15,27 +15,29 @@
 namespace convolve {
 namespace {
 
-/// kSeen, kAllGroups, kSparseProducts: of OctetWindow. kDigits: of the weights, three where sums
-/// are split.
-template <int kSeen, int kAllGroups, bool kSparseProducts, WideCodes kCodes, int kDigits>
+/// kProductRowGroups, kAllRowGroups, kSparseProducts: of OctetWindow. kDigits: of the weights,
+/// three where sums are split.
+template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideCodes kQuantiser,
+          int kDigits>
 class OctetSums {
-  static constexpr bool kSplit = kCodes == WideCodes::kSplit;
+  static constexpr bool kSplit = kQuantiser == WideCodes::kSplit;
   /// Sums of each power of 256, the lowest first: split ones lack that of 256^0.
   static constexpr int kLeftOut = kSplit ? 1 : 0, kPowers = kDigits + 1 - kLeftOut;
   static_assert(!kSplit || (kDigits == kMostDigits && kPowers == kSplitSums));
   /// Products of a group, and of a digit.
-  static constexpr int kHalves = kSparseProducts ? 1 : 2, kProducts = kHalves * kSeen;
+  static constexpr int kHalves = kSparseProducts ? 1 : 2, kProducts = kHalves * kProductRowGroups;
   /// Masks end before the second half of the last group that two rows see: what the lower lanes
   /// have of the first where p is odd counts nothing.
-  static constexpr bool kEndBefore = octet_mask_rows(kSeen, kAllGroups) < 4 * kSeen - 1;
+  static constexpr bool kEndBefore =
+      octet_mask_rows(kProductRowGroups, kAllRowGroups) < 4 * kProductRowGroups - 1;
   struct Weights {
-    uint4 of[kSeen][kHalves];
+    uint4 of[kProductRowGroups][kHalves];
   };
   static constexpr bool kKept = kDigits == 1 && kSparseProducts;
 
  public:
-  static constexpr bool kSparse = kSparseProducts, kClamped = kCodes == WideCodes::kFloat;
-  static constexpr int kGroups = kAllGroups;
+  static constexpr bool kSparse = kSparseProducts, kClamped = kQuantiser == WideCodes::kFloat;
+  static constexpr int kRowGroups = kAllRowGroups;
   /// What octet_fragments() has, of uint4; nothing of that in shared memory where each lane keeps
   /// its weights.
   static constexpr int kWeights = 32 * kDigits * kProducts + (kSparse ? 8 : 0);
@@ -56,7 +58,7 @@ class OctetSums {
     odd_ = lower ? beside - 32 * kHalves : beside;
     mixed_ = lower ? beside + 32 * (kProducts - kHalves) : beside;
     if constexpr (kSparse)
-      places_ = reinterpret_cast<const unsigned*>(weights + 32 * kDigits * kProducts)[lane];
+      metadata_ = reinterpret_cast<const unsigned*>(weights + 32 * kDigits * kProducts)[lane];
     if constexpr (kKept) {
       load<0>(0, kept_[0]);
       load<1>(0, kept_[1]);
@@ -71,7 +73,7 @@ class OctetSums {
         start_[k] = __float_as_int(kSplitStart) + unknown;
         second_start_[k] = __float_as_int(kSplitStart) + start + unknown;
       } else {
-        start_[k] = (kCodes == WideCodes::kDouble ? start ^ kSign : start) + unknown;
+        start_[k] = (kQuantiser == WideCodes::kDouble ? start ^ kSign : start) + unknown;
       }
     }
     // Values of the float way lie within 16 bits and a sign, whatever the samples could hold.
@@ -80,10 +82,10 @@ class OctetSums {
 
   /// made[r] = the codes of output row r: of sample lane / 4 in columns 2 (lane % 4), the low half,
   /// and 2 (lane % 4) + 1.
-  __device__ __forceinline__ void codes(const OctetWords<kGroups>& words,
+  __device__ __forceinline__ void apply(const OctetWords<kRowGroups>& words,
                                         unsigned (&made)[kRows]) const {
-    codes_of_rows<0>(words, made);
-    codes_of_rows<1>(words, made);
+    apply_to_rows<0>(words, made);
+    apply_to_rows<1>(words, made);
   }
 
  private:
@@ -93,7 +95,7 @@ class OctetSums {
   template <int kOdd>
   __device__ __forceinline__ void load(int d, Weights& weights) const {
 #pragma unroll
-    for (int j = 0; j < kSeen; ++j) {
+    for (int j = 0; j < kProductRowGroups; ++j) {
       const uint4* const from = kOdd == 0 ? even_ : j == 0 ? mixed_ : odd_;
 #pragma unroll
       for (int half = 0; half < kHalves; ++half)
@@ -105,8 +107,8 @@ class OctetSums {
   __device__ __forceinline__ void add(const uint4 (&weights)[kHalves],
                                       const unsigned (&words)[kOctetWords], int (&sum)[4]) const {
     if constexpr (kSparse) {
-      multiply_sparse(sum, weights[0], places_, make_uint4(words[0], words[1], words[2], words[3]),
-                      sum);
+      multiply_sparse(sum, weights[0], metadata_,
+                      make_uint4(words[0], words[1], words[2], words[3]), sum);
     } else {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half)
@@ -116,7 +118,7 @@ class OctetSums {
 
   /// Of output rows 2 p and 2 p + 1 of p = kOdd and kOdd + 2.
   template <int kOdd>
-  __device__ __forceinline__ void codes_of_rows(const OctetWords<kGroups>& words,
+  __device__ __forceinline__ void apply_to_rows(const OctetWords<kRowGroups>& words,
                                                 unsigned (&made)[kRows]) const {
     // Words of the first of the groups that p sees.
     unsigned first[2][2][kOctetWords];
@@ -131,7 +133,7 @@ class OctetSums {
           if constexpr (kOdd == 0 || kEndBefore)
             first[i][b][n] = words[b][i][n];
           else
-            first[i][b][n] = lower_ ? words[b][i + kSeen][n] : words[b][i][n];
+            first[i][b][n] = lower_ ? words[b][i + kProductRowGroups][n] : words[b][i][n];
     int sum[kPowers][2][4];
 #pragma unroll
     for (int power = 0; power < kPowers; ++power)
@@ -151,7 +153,7 @@ class OctetSums {
       for (int b = 1; b >= 0; --b) {
         if (d + b < kLeftOut) continue;
 #pragma unroll
-        for (int j = 0; j < kSeen; ++j)
+        for (int j = 0; j < kProductRowGroups; ++j)
 #pragma unroll
           for (int i = 0; i < 2; ++i)
             if (j == 0)
@@ -173,7 +175,7 @@ class OctetSums {
       }
 #pragma unroll
       for (int row = 0; row < 2; ++row)
-        made[2 * (2 * i + kOdd) + row] = codes_of(values[2 * row], values[2 * row + 1]);
+        made[2 * (2 * i + kOdd) + row] = quantise_two(values[2 * row], values[2 * row + 1]);
     }
   }
 
@@ -196,35 +198,35 @@ class OctetSums {
   }
 
   /// The codes of two values, which the output clamps where they are not kClamped.
-  __device__ __forceinline__ unsigned codes_of(int low, int high) const {
-    if constexpr (kCodes == WideCodes::kFloat) {
+  __device__ __forceinline__ unsigned quantise_two(int low, int high) const {
+    if constexpr (kQuantiser == WideCodes::kFloat) {
       const auto bits = [&](int v) {
         return __float_as_uint(fmaf(static_cast<float>(v), scale_, base_));
       };
       return __vimin_s16x2_relu(__byte_perm(bits(low), bits(high), 0x5410), most_);
     } else {
-      return clamp_two(code_of_value(low), code_of_value(high));
+      return clamp_two(quantise_value(low), quantise_value(high));
     }
   }
 
   /// A code that need not be clamped yet.
-  __device__ __forceinline__ int code_of_value(int value) const {
+  __device__ __forceinline__ int quantise_value(int value) const {
     if constexpr (kSplit) {
       return __float2int_rn(__int_as_float(value));
-    } else if constexpr (kCodes == WideCodes::kDouble) {
+    } else if constexpr (kQuantiser == WideCodes::kDouble) {
       // 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code another's.
       const double exact = __hiloint2double(0x43300000, value) - 4503601774854144.0;
       return __double2loint(
           fma(exact, general_.wide.scale, general_.wide.base + 6755399441055744.0));
     } else {
-      return code_of(value, general_);
+      return quantise_sum(value, general_);
     }
   }
 
   const Epilogue& general_;
   const uint4 *even_, *odd_, *mixed_;  ///< The lane's weights: where p is even; where it is odd of
                                        ///< all groups but the first, and of that.
-  unsigned places_ = 0;                ///< Of sparse weights.
+  unsigned metadata_ = 0;              ///< Of sparse weights.
   Weights kept_[kKept ? 2 : 1];
   int start_[4], second_start_[4];  ///< Of the lowest sum; of all split ones, but the second.
   float scale_, base_;

@@ -13,7 +13,8 @@
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_store.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_sums.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 #include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {
@@ -29,51 +30,51 @@ struct OctetFilter : Sums {
 /// Inner columns.
 template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
-                                             WarpPlace place, const uint4* weights) {
+                                             WarpOrigin origin, const uint4* weights) {
   const Filter filter(plane, weights);
-  OctetColumns<Filter::kSparse, kComponents> columns(a, plane, place.x);
-  march(a, plane, columns, filter, place);
+  OctetColumns<Filter::kSparse, kComponents> columns(a, plane, origin.x);
+  slide_down(a, plane, columns, filter, origin);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
 template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            WarpPlace place, const uint4* weights,
+                                            WarpOrigin origin, const uint4* weights,
                                             std::uint8_t* patch) {
   await_previous_launch();
-  OctetWords<Filter::kGroups> words;
-  fill_wide_patch<kComponents>(a, plane, place.x, place.y - a.anchor_y, patch);
-  take_wide_patch<Filter::kSparse, kComponents, Filter::kGroups>(patch, words);
+  OctetWords<Filter::kRowGroups> words;
+  fill_octet_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
+  unpack_octet_patch<Filter::kSparse, kComponents, Filter::kRowGroups>(patch, words);
   typename Filter::Output::Made made;
-  Filter(plane, weights).codes(words, made);
-  typename Filter::Output(plane, place.x, place.y).store_edge(made);
+  Filter(plane, weights).apply(words, made);
+  typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
 }
 
 /// kMostComponents: of any plane.
 template <class Sums, int kMostComponents>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_octets_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) std::uint8_t patches[kWarps][kWidePatchBytes];
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kOctetPatchBytes];
   __shared__ uint4 shared_weights[Sums::kShared ? Sums::kWeights : 1];
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
-  const WarpPlace place(a, plane);
-  if (place.inner && place.y < plane.rows)
-    fetch_rows(plane, place.x, place.y - a.anchor_y,
-               kGroupRows * Sums::kGroups + kRows * (a.early_steps - 1));
+  const WarpOrigin origin(a, plane);
+  if (origin.inner && origin.y < plane.rows)
+    prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
+                  kRowGroupRows * Sums::kRowGroups + kRows * (a.prefetched_steps - 1));
   const uint4* weights = a.plane[0].fragments;
   if constexpr (Sums::kShared) {
-    bring_weights(weights, Sums::kWeights, shared_weights);
+    copy_weights_to_shared(weights, Sums::kWeights, shared_weights);
     weights = shared_weights;
   }
-  if (place.y >= plane.rows) return;
+  if (origin.y >= plane.rows) return;
   const auto filter = [&](auto components) {
     constexpr int kComponents = decltype(components)::value;
     using Filter = OctetFilter<Sums, kComponents>;
-    if (place.inner)
-      filter_inner<Filter, kComponents>(a, plane, place, weights);
+    if (origin.inner)
+      filter_inner<Filter, kComponents>(a, plane, origin, weights);
     else
-      filter_edge<Filter, kComponents>(a, plane, place, weights, patches[threadIdx.y]);
+      filter_edge<Filter, kComponents>(a, plane, origin, weights, patches[threadIdx.y]);
   };
   if (plane.period < kMostComponents)
     filter(std::integral_constant<int, 1>{});
@@ -81,59 +82,57 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     filter(std::integral_constant<int, kMostComponents>{});
 }
 
-using OctetsKernel = void (*)(TensorArguments);
-
 template <class Sums>
-OctetsKernel select_components(const TensorArguments& a) {
+TensorKernel select_components(const TensorArguments& a) {
   int components = 1;
   for (int p = 0; p < a.plane_count; ++p)
     components = std::max(components, a.plane[p].period);
   return components == 1 ? tensor_octets_kernel<Sums, 1> : tensor_octets_kernel<Sums, 2>;
 }
 
-template <int kSeen, int kGroups, bool kSparse, WideCodes kCodes>
-OctetsKernel select_digits(const TensorArguments& a) {
+template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kQuantiser>
+TensorKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, kCodes, 1>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 1>>(a);
     case 2:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, kCodes, 2>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 2>>(a);
     default:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, kCodes, 3>>(a);
+      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 3>>(a);
   }
 }
 
-template <int kSeen, int kGroups, bool kSparse>
-OctetsKernel select_codes(const TensorArguments& a, WideCodes codes) {
-  switch (codes) {
+template <int kProductRowGroups, int kRowGroups, bool kSparse>
+TensorKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
+  switch (quantiser) {
     case WideCodes::kFloat:
-      return select_digits<kSeen, kGroups, kSparse, WideCodes::kFloat>(a);
+      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kFloat>(a);
     case WideCodes::kDouble:
-      return select_digits<kSeen, kGroups, kSparse, WideCodes::kDouble>(a);
+      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kDouble>(a);
     case WideCodes::kSplit:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, WideCodes::kSplit, kMostDigits>>(
-          a);
+      return select_components<
+          OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kSplit, kMostDigits>>(a);
     case WideCodes::kGeneral:
       break;
   }
-  return select_digits<kSeen, kGroups, kSparse, WideCodes::kGeneral>(a);
+  return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral>(a);
 }
 
-OctetsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
+TensorKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
   const OctetWindow& window = a.octets;
-  if (!window.sparse) return select_codes<3, 4, false>(a, codes);
-  if (window.seen == 1) return select_codes<1, 3, true>(a, codes);
-  if (window.seen == 3) return select_codes<3, 4, true>(a, codes);
-  return window.groups == 3 ? select_codes<2, 3, true>(a, codes)
-                            : select_codes<2, 4, true>(a, codes);
+  if (!window.sparse) return select_codes<3, 4, false>(a, quantiser);
+  if (window.product_row_groups == 1) return select_codes<1, 3, true>(a, quantiser);
+  if (window.product_row_groups == 3) return select_codes<3, 4, true>(a, quantiser);
+  return window.row_groups == 3 ? select_codes<2, 3, true>(a, quantiser)
+                                : select_codes<2, 4, true>(a, quantiser);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  for (const WideCodes codes :
+  for (const WideCodes quantiser :
        {WideCodes::kFloat, WideCodes::kDouble, WideCodes::kGeneral, WideCodes::kSplit}) {
-    if (split != (codes == WideCodes::kSplit)) continue;
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
+    if (split != (quantiser == WideCodes::kSplit)) continue;
+    if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
         error != cudaSuccess)
       return error;
   }
@@ -142,14 +141,12 @@ cudaError_t load(const TensorArguments& arguments) {
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  return resident_blocks(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
-                         32 * kWarps, blocks);
+  return resident_warps(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
+                        blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.wide_codes),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
+  return launch_warps(select_kernel(arguments, arguments.wide_codes), arguments, 0, stream);
 }
 
 }  // namespace

@@ -1,75 +1,75 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Packed 4:2:2 (YUY2 and its kin) in the tiles of tensor_groups.cu: of the bytes of 128 samples of
-// chroma, luma lies apart as one plane of 256, and each chroma as a plane of 128. To products these
-// are four components, of which luma's two halves lie side by side.
+// Packed 4:2:2 (YUY2 and its kin) in the tiles of tensor_warpgroups.cu: of the bytes of 128 samples
+// of chroma, luma lies apart as one plane of 256, and each chroma as a plane of 128. To products
+// these are four components, of which luma's two halves lie side by side.
 #pragma once
 
-#include "kernels/cuda/tensor/groups/tensor_group_store.cuh"
-#include "kernels/cuda/tensor/packed/tensor_packed_piece.cuh"
+#include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
+#include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
 
 namespace convolve {
 namespace {
 
-/// Where component k of a tile lies, from its first sample on. What a piece has of luma left of
+/// Where component k of a tile lies, from its first sample on. What a vector has of luma left of
 /// that falls into the row above, behind all that is seen of it, or before the tile
-/// (TensorGroups::lead).
-struct PackedPlace {
+/// (TensorWarpgroups::lead).
+struct PackedLayout {
   int offset, pitch;
 
-  __device__ __forceinline__ PackedPlace(const TensorTile& tile, int k)
+  __device__ __forceinline__ PackedLayout(const TensorTile& tile, int k)
       : offset(k < 2 ? k * kTensorTileBytes : k * tile.rows * tile.pitch),
         pitch(k < 2 ? 2 * tile.pitch : tile.pitch) {}
 };
 
 /// One of the three planes of a tile, whose column 0 is the picture's x.
-struct PackedColumns {
+struct PackedTilePlane {
   const TensorPhase& phase;
-  PackedPlace place;
+  PackedLayout layout;
   int x;
   int last;  ///< Columns from here on only outputs beyond the picture see.
 
-  __device__ __forceinline__ PackedColumns(const TensorPlane& plane, const TensorTile& tile,
-                                           int tile_x, int k)
+  __device__ __forceinline__ PackedTilePlane(const TensorPlane& plane, const TensorTile& tile,
+                                             int tile_x, int k)
       : phase(plane.phase[packed_phase(plane, k)]),
-        place(tile, k),
+        layout(tile, k),
         x(k == 0 ? 2 * tile_x + tile.margin : tile_x),
         last(min(kChunk * tile.chunks + (k == 0 ? kTensorTileBytes : 0),
                  phase.width - x + tile.reach)) {}
 };
 
-/// Brings a thread's piece of some rows, the first of them `line`, kBatch at a time: of picture row
-/// row_at(r), or black.
+/// Brings a thread's vector of some rows, the first of them `line`, kBatch at a time: of picture
+/// row row_at(r), or black.
 template <int kBatch, class RowAt>
-__device__ __forceinline__ void fill_pieces(const TensorPlane& plane, const TensorTile& tile,
-                                            const std::uint8_t* from, int line, int piece,
-                                            std::uint8_t* samples, const RowAt& row_at) {
+__device__ __forceinline__ void fill_vectors(const TensorPlane& plane, const TensorTile& tile,
+                                             const std::uint8_t* from, int line, int vector,
+                                             std::uint8_t* samples, const RowAt& row_at) {
   const bool first_luma = luma_first(plane);
   const int lines = tile.lines / 4, plane_bytes = tile.rows * tile.pitch;
-  std::uint8_t* luma = samples + line * 2 * tile.pitch + kPieceLuma * piece - tile.margin;
-  std::uint8_t* chroma = samples + 2 * plane_bytes + line * tile.pitch + kPieceChroma * piece;
+  std::uint8_t* luma = samples + line * 2 * tile.pitch + kVectorLuma * vector - tile.margin;
+  std::uint8_t* chroma = samples + 2 * plane_bytes + line * tile.pitch + kVectorChroma * vector;
 #pragma unroll 1
   for (int first = line; first < tile.rows; first += kBatch * lines) {
-    uint4 pieces[kBatch];
+    uint4 vectors[kBatch];
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int r = first + i * lines;
       const int row = r < tile.rows ? row_at(r) : kNoSignal;
       if (row != kNoSignal)
-        pieces[i] = __ldg(reinterpret_cast<const uint4*>(from + row * plane.src_pitch));
+        vectors[i] = __ldg(reinterpret_cast<const uint4*>(from + row * plane.src_pitch));
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int r = first + i * lines;
       if (r >= tile.rows) break;
-      PackedPiece parted(pieces[i], first_luma);
+      PackedSamples samples_of_vector(vectors[i], first_luma);
       if (row_at(r) == kNoSignal) {
-        parted.luma.x = parted.luma.y = packed_black(plane, 0);
-        parted.chroma[0] = packed_black(plane, 2);
-        parted.chroma[1] = packed_black(plane, 3);
+        samples_of_vector.luma.x = samples_of_vector.luma.y = packed_black(plane, 0);
+        samples_of_vector.chroma[0] = packed_black(plane, 2);
+        samples_of_vector.chroma[1] = packed_black(plane, 3);
       }
-      *reinterpret_cast<uint2*>(luma) = parted.luma;
-      *reinterpret_cast<unsigned*>(chroma) = parted.chroma[0];
-      *reinterpret_cast<unsigned*>(chroma + plane_bytes) = parted.chroma[1];
+      *reinterpret_cast<uint2*>(luma) = samples_of_vector.luma;
+      *reinterpret_cast<unsigned*>(chroma) = samples_of_vector.chroma[0];
+      *reinterpret_cast<unsigned*>(chroma + plane_bytes) = samples_of_vector.chroma[1];
       luma += lines * 2 * tile.pitch;
       chroma += lines * tile.pitch;
     }
@@ -80,39 +80,40 @@ __device__ __forceinline__ void fill_pieces(const TensorPlane& plane, const Tens
 /// of which the caller is thread number `thread`. `at.x` counts samples of chroma and is a multiple
 /// of 8, and what is read lies on 16 bytes.
 __device__ __forceinline__ void fill_packed(const TensorArguments& a, const TensorPlane& plane,
-                                            const TensorTile& tile, TilePlace at,
+                                            const TensorTile& tile, HaloOrigin at,
                                             std::uint8_t* samples, int thread) {
   const int line = static_cast<int>(__umulhi(static_cast<unsigned>(thread), tile.reciprocal)) / 4;
-  const int piece = thread - line * 4 * tile.chunks;
-  const int byte = 4 * at.x + kPackedPiece * piece;
-  if (line < tile.lines / 4 && byte >= 0 && byte + kPackedPiece <= plane.whole_bytes) {
+  const int vector = thread - line * 4 * tile.chunks;
+  const int byte = 4 * at.x + kPackedVectorBytes * vector;
+  if (line < tile.lines / 4 && byte >= 0 && byte + kPackedVectorBytes <= plane.whole_bytes) {
     const std::uint8_t* const from = plane.src + byte;
     if (at.y >= 0 && at.y + tile.rows <= plane.rows)
-      fill_pieces<8>(plane, tile, from, line, piece, samples, [&](int r) { return at.y + r; });
+      fill_vectors<8>(plane, tile, from, line, vector, samples, [&](int r) { return at.y + r; });
     else
-      fill_pieces<2>(plane, tile, from, line, piece, samples,
-                     [&](int r) { return border_index(a.border, at.y + r, plane.rows); });
+      fill_vectors<2>(plane, tile, from, line, vector, samples,
+                      [&](int r) { return border_index(a.border, at.y + r, plane.rows); });
   }
   if (plane.ghosts_in_tile) return;
-  const int pieces = plane.whole_bytes / kPackedPiece;
+  const int vectors = plane.whole_bytes / kPackedVectorBytes;
 #pragma unroll 1
   for (int k = 0; k < 4; k += k == 0 ? 2 : 1) {
-    const PackedColumns columns(plane, tile, at.x, k);
-    const int whole = pieces * (k == 0 ? kPieceLuma : kPieceChroma);
-    std::uint8_t* const to = samples + columns.place.offset;
+    const PackedTilePlane component(plane, tile, at.x, k);
+    const int whole = vectors * (k == 0 ? kVectorLuma : kVectorChroma);
+    std::uint8_t* const to = samples + component.layout.offset;
 #pragma unroll 1
-    for (int column = thread % kChunk; column < columns.last; column += kChunk) {
-      const int x = columns.x + column;
+    for (int column = thread % kChunk; column < component.last; column += kChunk) {
+      const int x = component.x + column;
       if (x >= 0 && x < whole) continue;
-      const int sample = border_index(a.border, x, columns.phase.width);
+      const int sample = border_index(a.border, x, component.phase.width);
       const std::uint8_t* const from =
-          plane.src + columns.phase.offset + max(sample, 0) * columns.phase.step;
+          plane.src + component.phase.offset + max(sample, 0) * component.phase.step;
 #pragma unroll 4
       for (int r = thread / kChunk; r < tile.rows; r += 32 * kWarps / kChunk) {
         const int row = border_index(a.border, at.y + r, plane.rows);
-        to[r * columns.place.pitch + column] = sample == kNoSignal || row == kNoSignal
-                                                   ? static_cast<std::uint8_t>(columns.phase.black)
-                                                   : __ldg(from + row * plane.src_pitch);
+        to[r * component.layout.pitch + column] =
+            sample == kNoSignal || row == kNoSignal
+                ? static_cast<std::uint8_t>(component.phase.black)
+                : __ldg(from + row * plane.src_pitch);
       }
     }
   }
@@ -131,29 +132,30 @@ __device__ __forceinline__ void make_packed_ghosts(const TensorArguments& a,
                                                    int tile_x, std::uint8_t* samples, int thread) {
 #pragma unroll 1
   for (int k = 0; k < 4; k += k == 0 ? 2 : 1) {
-    const PackedColumns columns(plane, tile, tile_x, k);
-    std::uint8_t* const own = samples + columns.place.offset;
+    const PackedTilePlane component(plane, tile, tile_x, k);
+    std::uint8_t* const own = samples + component.layout.offset;
 #pragma unroll 1
-    for (int column = thread % kChunk; column < columns.last; column += kChunk) {
-      const int x = columns.x + column;
-      if (x >= 0 && x < columns.phase.width) continue;
-      const int from = border_index(a.border, x, columns.phase.width);
+    for (int column = thread % kChunk; column < component.last; column += kChunk) {
+      const int x = component.x + column;
+      if (x >= 0 && x < component.phase.width) continue;
+      const int from = border_index(a.border, x, component.phase.width);
 #pragma unroll 4
       for (int r = thread / kChunk; r < tile.rows; r += 32 * kWarps / kChunk)
-        own[r * columns.place.pitch + column] =
-            from == kNoSignal ? static_cast<std::uint8_t>(columns.phase.black)
-                              : own[r * columns.place.pitch + from - columns.x];
+        own[r * component.layout.pitch + column] =
+            from == kNoSignal ? static_cast<std::uint8_t>(component.phase.black)
+                              : own[r * component.layout.pitch + from - component.x];
     }
   }
 }
 
-/// Stores of a piece, from byte x of row y on, what is the picture's.
-__device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, int y, uint4 piece) {
+/// Stores of a vector, from byte x of row y on, what is the picture's.
+__device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, int y,
+                                              uint4 vector) {
   std::uint8_t* const to = plane.dst + y * plane.dst_pitch + x;
   const std::uint8_t* const from = plane.src + y * plane.src_pitch + x;
-  const unsigned words[4] = {piece.x, piece.y, piece.z, piece.w};
+  const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
-  for (int b = 0; b < kPackedPiece; ++b) {
+  for (int b = 0; b < kPackedVectorBytes; ++b) {
     const TensorPhase& phase = plane.phase[b % 4];
     if (sample_of(phase, x + b) < phase.width)
       to[b] = static_cast<std::uint8_t>(words[b / 4] >> (8 * (b % 4)));
@@ -162,37 +164,37 @@ __device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, i
   }
 }
 
-/// Brings what keep_codes() kept of all components to the picture, and what is copied from where it
-/// lies.
+/// Brings what quantise_to_tile() kept of all components to the picture, and what is copied from
+/// where it lies.
 __device__ __forceinline__ void store_packed(const TensorArguments& a, const TensorPlane& plane,
                                              TileOrigin origin, const std::uint8_t* samples) {
-  const TensorTile& tile = a.groups.tile;
+  const TensorTile& tile = a.warpgroups.tile;
   const int lane = threadIdx.x, row = threadIdx.y % kWarps;
-  const auto codes_of = [&](int k, int width) {
-    const PackedPlace place(tile, k);
-    const int centre = a.anchor_y * place.pitch + tile.margin;
-    return samples + place.offset + row * place.pitch + width * lane +
+  const auto samples_of = [&](int k, int width) {
+    const PackedLayout layout(tile, k);
+    const int centre = a.anchor_y * layout.pitch + tile.margin;
+    return samples + layout.offset + row * layout.pitch + width * lane +
            (plane.phase[packed_phase(plane, k)].filtered ? 0 : centre);
   };
-  const std::uint8_t* const luma = codes_of(0, kPieceLuma);
-  const std::uint8_t* const even = codes_of(2, kPieceChroma);
-  const std::uint8_t* const odd = codes_of(3, kPieceChroma);
+  const std::uint8_t* const luma = samples_of(0, kVectorLuma);
+  const std::uint8_t* const even = samples_of(2, kVectorChroma);
+  const std::uint8_t* const odd = samples_of(3, kVectorChroma);
   const bool first_luma = luma_first(plane);
-  const int x = 4 * origin.x + kPackedPiece * lane, y = origin.y + row;
-  const bool whole = x + kPackedPiece <= plane.whole_bytes;
+  const int x = 4 * origin.x + kPackedVectorBytes * lane, y = origin.y + row;
+  const bool whole = x + kPackedVectorBytes <= plane.whole_bytes;
   std::uint8_t* to = plane.dst + y * plane.dst_pitch + x;
   if (x >= plane.row_bytes) return;
 #pragma unroll 4
-  for (int i = 0; i < kGroups; ++i, to += kGroupRows * plane.dst_pitch) {
-    const int down = kGroupRows * i * tile.pitch;
-    if (y + kGroupRows * i >= plane.rows) break;
-    const uint4 piece = packed_bytes(*reinterpret_cast<const uint2*>(luma + 2 * down),
-                                     *reinterpret_cast<const unsigned*>(even + down),
-                                     *reinterpret_cast<const unsigned*>(odd + down), first_luma);
+  for (int i = 0; i < kTileRowGroups; ++i, to += kWarpgroupOutputRows * plane.dst_pitch) {
+    const int down = kWarpgroupOutputRows * i * tile.pitch;
+    if (y + kWarpgroupOutputRows * i >= plane.rows) break;
+    const uint4 vector = packed_bytes(*reinterpret_cast<const uint2*>(luma + 2 * down),
+                                      *reinterpret_cast<const unsigned*>(even + down),
+                                      *reinterpret_cast<const unsigned*>(odd + down), first_luma);
     if (whole)
-      *reinterpret_cast<uint4*>(to) = piece;
+      *reinterpret_cast<uint4*>(to) = vector;
     else
-      store_packed_end(plane, x, y + kGroupRows * i, piece);
+      store_packed_end(plane, x, y + kWarpgroupOutputRows * i, vector);
   }
 }
 

@@ -4,12 +4,13 @@
 //
 // A column is sixteen bytes: eight samples of luma, for four pairs or two quads, and four of each
 // chroma, for two pairs or a quad each. A lane parts its column as it comes, and gets from the
-// columns beside it four samples of each component. All rows are whole pieces of sixteen bytes, and
-// masks reach four samples to a side, so that ghosts are some of the eight samples next to them, or
-// lie at the row's other end: no column needs another way.
+// columns beside it four samples of each component. All rows are whole vectors of sixteen bytes,
+// and masks reach four samples to a side, so that ghosts are some of the eight samples next to
+// them, or lie at the row's other end: no column needs another way.
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
 namespace {
@@ -27,11 +28,11 @@ struct PackedEpilogue {
 };
 
 /// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
-template <Codes kCodes, int kSteps, int kShift>
+template <Quantiser kQuantiser, int kWindowRowGroups, int kShift>
 class PackedPairs {
  public:
-  using Output = PairOutput<PairPlace>;
-  static constexpr int kGroups = kSteps, kBlocks = 4;
+  using Output = PairOutput<PairLaneMap>;
+  static constexpr int kRowGroups = kWindowRowGroups, kBlocks = 4;
 
   __device__ PackedPairs(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -41,8 +42,8 @@ class PackedPairs {
         luma_first_(luma_first(plane)) {}
 
   /// A lane's sixteen bytes, twice.
-  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
-                                        uint4 (&sixteen)[2]) const {
+  __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
+                                        uint4 (&vectors)[2]) const {
     uint2 made_luma[2];
     unsigned made_chroma[2][2];
     {
@@ -52,8 +53,8 @@ class PackedPairs {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const auto word = [&](int w) {
-          return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, luma_.general, scale_,
-                                   luma_.base);
+          return quantise_pair_word<kQuantiser>(sum[2 * w], sum[2 * w + 1], half, luma_.general,
+                                                scale_, luma_.base);
         };
         made_luma[half] = make_uint2(word(0), word(1));
       }
@@ -65,29 +66,29 @@ class PackedPairs {
           words.chroma[c], {chroma_.start, chroma_.start, chroma_.start, chroma_.start}, sum);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        made_chroma[half][c] =
-            pair_word<kCodes>(sum[0], sum[1], half, chroma_.general, scale_, chroma_.base);
+        made_chroma[half][c] = quantise_pair_word<kQuantiser>(sum[0], sum[1], half, chroma_.general,
+                                                              scale_, chroma_.base);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      sixteen[half] =
+      vectors[half] =
           packed_bytes(made_luma[half], made_chroma[half][0], made_chroma[half][1], luma_first_);
   }
 
  private:
-  PairWeights<kCodes, kSteps> weights_;
+  PairWeights<kQuantiser, kRowGroups> weights_;
   float scale_;
   PackedEpilogue luma_, chroma_;
   bool luma_first_;
 };
 
 /// Products of 4 rows x 4 samples, in the same terms: two of luma, and one of each chroma.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 class PackedQuads {
  public:
-  using Output = PairOutput<QuadPlace>;
+  using Output = PairOutput<QuadLaneMap>;
   /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
-  static constexpr int kGroups = kQuadGroups, kBlocks = 3;
+  static constexpr int kRowGroups = kQuadRowGroups, kBlocks = 3;
 
   __device__ PackedQuads(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -95,12 +96,12 @@ class PackedQuads {
         luma_(plane, 0),
         chroma_(plane, 2),
         luma_first_(luma_first(plane)) {
-    make_starts<kCodes>(luma_.start, luma_start_);
-    make_starts<kCodes>(chroma_.start, chroma_start_);
+    make_starts<kQuantiser>(luma_.start, luma_start_);
+    make_starts<kQuantiser>(chroma_.start, chroma_start_);
   }
 
-  __device__ __forceinline__ void codes(const PackedWords<kGroups>& words,
-                                        uint4 (&sixteen)[2]) const {
+  __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
+                                        uint4 (&vectors)[2]) const {
     constexpr int kQuads = 4;
     int start[kQuads][4], sum[2][kQuads][4];
 #pragma unroll
@@ -117,81 +118,62 @@ class PackedQuads {
     for (int half = 0; half < 2; ++half) {
       uint2 luma;
       unsigned even, odd;
-      two_quad_words<kCodes>(sum[half][0], sum[half][1], luma_.general, scale_, luma_.base, luma.x,
-                             luma.y);
-      two_quad_words<kCodes>(sum[half][2], sum[half][3], chroma_.general, scale_, chroma_.base,
-                             even, odd);
-      sixteen[half] = packed_bytes(luma, even, odd, luma_first_);
+      quantise_two_quads<kQuantiser>(sum[half][0], sum[half][1], luma_.general, scale_, luma_.base,
+                                     luma.x, luma.y);
+      quantise_two_quads<kQuantiser>(sum[half][2], sum[half][3], chroma_.general, scale_,
+                                     chroma_.base, even, odd);
+      vectors[half] = packed_bytes(luma, even, odd, luma_first_);
     }
   }
 
  private:
-  QuadWeights<kCodes, false> weights_;
+  QuadWeights<kQuantiser, false> weights_;
   float scale_;
   PackedEpilogue luma_, chroma_;
   int luma_start_[4], chroma_start_[4];
   bool luma_first_;
 };
 
-template <class Way>
-__global__ void __launch_bounds__(32 * kWarps, Way::kBlocks)
+template <class Products>
+__global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
     tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
-  const WarpPlace place(a, plane);
-  if (place.y >= plane.rows) return;
-  fetch_rows(plane, place.x, place.y - a.anchor_y,
-             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
-  const Way way(a, plane);
-  PackedColumns columns(a, plane, place.x);
-  march(a, plane, columns, way, place);
+  const WarpOrigin origin(a, plane);
+  if (origin.y >= plane.rows) return;
+  prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
+                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+  const Products products(a, plane);
+  PackedColumns columns(a, plane, origin.x);
+  slide_down(a, plane, columns, products, origin);
 }
 
-using PackedKernel = void (*)(TensorArguments);
-
-template <Codes kCodes>
-PackedKernel select_way(const TensorArguments& a) {
-  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
-  if (a.form == Form::kTensorPackedQuads) return tensor_packed_pairs_kernel<PackedQuads<kCodes>>;
-  if (a.pair_steps == kFew)
-    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 0>>
-                             : tensor_packed_pairs_kernel<PackedPairs<kCodes, kFew, 1>>;
-  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 0>>
-                           : tensor_packed_pairs_kernel<PackedPairs<kCodes, kMany, 1>>;
+template <Quantiser kQuantiser>
+TensorKernel select_products(const TensorArguments& a) {
+  constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
+  if (a.form == Form::kTensorPackedQuads)
+    return tensor_packed_pairs_kernel<PackedQuads<kQuantiser>>;
+  if (a.pair_row_groups == kFew)
+    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kFew, 0>>
+                             : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kFew, 1>>;
+  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 0>>
+                           : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 1>>;
 }
 
-PackedKernel select_kernel(const TensorArguments& a, Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return select_way<Codes::kBits>(a);
-    case Codes::kFloat:
-      return select_way<Codes::kFloat>(a);
-    case Codes::kGeneral:
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return select_products<Quantiser::kBits>(a);
+    case Quantiser::kFloat:
+      return select_products<Quantiser::kFloat>(a);
+    case Quantiser::kGeneral:
       break;
   }
-  return select_way<Codes::kGeneral>(a);
-}
-
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
+  return select_products<Quantiser::kGeneral>(a);
 }
 
 }  // namespace
 
-const TensorLauncher kTensorPackedLauncher = {load, resident, launch};
+const TensorLauncher kTensorPackedLauncher = kLauncherOf<select_kernel>;
 
 }  // namespace convolve

@@ -2,8 +2,8 @@
 // Picture rows of packed 4:2:2 on their way into the registers of tensor_packed_pairs.cu.
 #pragma once
 
-#include "kernels/cuda/tensor/packed/tensor_packed_piece.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
 namespace {
@@ -14,17 +14,18 @@ struct PackedLoad {
   uint4 own, outer;
 };
 
-/// What a lane sees of kGroups groups of picture rows: samples -4 .. 11 of luma, -4 .. 7 of chroma.
-template <int kGroups>
+/// What a lane sees of kRowGroups groups of picture rows: samples -4 .. 11 of luma, -4 .. 7 of
+/// chroma.
+template <int kRowGroups>
 struct PackedWords {
-  unsigned luma[1][kGroups][4];
-  unsigned chroma[2][kGroups][3];
+  unsigned luma[1][kRowGroups][4];
+  unsigned chroma[2][kRowGroups][3];
 };
 
-template <int kGroups>
-__device__ __forceinline__ void drop_groups(PackedWords<kGroups>& words) {
-  drop_groups(words.luma);
-  drop_groups(words.chroma);
+template <int kRowGroups>
+__device__ __forceinline__ void drop_row_groups(PackedWords<kRowGroups>& words) {
+  drop_row_groups(words.luma);
+  drop_row_groups(words.chroma);
 }
 
 /// Rows and columns of a warp's part of operand B. Lanes hold columns and rows as those of
@@ -32,8 +33,8 @@ __device__ __forceinline__ void drop_groups(PackedWords<kGroups>& words) {
 class PackedColumns {
  public:
   using Load = PackedLoad;
-  template <int kGroups>
-  using Words = PackedWords<kGroups>;
+  template <int kRowGroups>
+  using Words = PackedWords<kRowGroups>;
 
   /// The outputs start at byte x.
   __device__ PackedColumns(const TensorArguments& a, const TensorPlane& plane, int x)
@@ -69,16 +70,16 @@ class PackedColumns {
   template <int kCount>
   __device__ __forceinline__ void load(int top, PackedLoad (&loads)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kGroupRows * kCount <= rows_) {
+    if (top >= 0 && top + kRowGroupRows * kCount <= rows_) {
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
+      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
         load_row(from, loads[j]);
       return;
     }
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kGroupRows * j + t, rows_);
+      const int row = border_index(border_, top + kRowGroupRows * j + t, rows_);
       if (row != kNoSignal) {
         load_row(from_ + (row - t) * pitch_, loads[j]);
       } else {
@@ -90,17 +91,17 @@ class PackedColumns {
   }
 
   /// Waits for a row: it becomes words of `group`.
-  template <int kGroups>
-  __device__ __forceinline__ void take(const PackedLoad& load, int group,
-                                       PackedWords<kGroups>& words) const {
-    const PackedPiece own(load.own, luma_first_);
-    const PackedPiece outer(load.outer, luma_first_);
+  template <int kRowGroups>
+  __device__ __forceinline__ void unpack(const PackedLoad& load, int row_group,
+                                         PackedWords<kRowGroups>& words) const {
+    const PackedSamples own(load.own, luma_first_);
+    const PackedSamples outer(load.outer, luma_first_);
     unsigned luma = first_ ? outer.luma.y : outer.luma.x;
     const bool black = border_ == Border::kZero;
     if (ghosts_) luma = black ? luma_black_ : __byte_perm(own.luma.x, own.luma.y, luma_select_);
     const unsigned before = __shfl_sync(~0u, own.luma.y, before_);
     const unsigned after = __shfl_sync(~0u, own.luma.x, after_);
-    unsigned(&made)[4] = words.luma[0][group];
+    unsigned(&made)[4] = words.luma[0][row_group];
     made[0] = first_ ? luma : before;
     made[1] = own.luma.x;
     made[2] = own.luma.y;
@@ -114,9 +115,9 @@ class PackedColumns {
         chroma = black ? chroma_black_
                        : __byte_perm(first_ ? own.chroma[c] : left, first_ ? right : own.chroma[c],
                                      chroma_select_);
-      words.chroma[c][group][0] = first_ ? chroma : left;
-      words.chroma[c][group][1] = own.chroma[c];
-      words.chroma[c][group][2] = final_ ? chroma : right;
+      words.chroma[c][row_group][0] = first_ ? chroma : left;
+      words.chroma[c][row_group][1] = own.chroma[c];
+      words.chroma[c][row_group][2] = final_ ? chroma : right;
     }
   }
 
@@ -129,7 +130,7 @@ class PackedColumns {
   Border border_;
   int rows_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
+  const std::uint8_t* from_;  ///< The lane's column in its row of a row group that starts at row 0.
   int beside_;
   int before_, after_;  ///< Lanes of the columns beside the lane's.
   unsigned luma_select_, chroma_select_, luma_black_, chroma_black_;

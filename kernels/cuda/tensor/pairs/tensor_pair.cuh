@@ -9,36 +9,37 @@
 namespace convolve {
 namespace {
 
-constexpr int kGroupRows = 4;
-constexpr int kNewGroups = kRows / kGroupRows;  ///< Of each step but the first.
+constexpr int kRowGroupRows = 4;
+constexpr int kNewRowGroups = kRows / kRowGroupRows;  ///< Of each step but the first.
 
 /// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
 /// or 16 samples of each of two components that are parted, for four products. kOuter: words of
 /// these to either side of its column; of large quads two.
-template <int kParts, int kOuter = 1>
-constexpr int kWordsOfPart = 4 / kParts + 2 * kOuter;
-constexpr int kPairWords = kWordsOfPart<1>;
+template <int kDeinterleaved, int kOuter = 1>
+constexpr int kWordsOfComponent = 4 / kDeinterleaved + 2 * kOuter;
+constexpr int kPairWords = kWordsOfComponent<1>;
 
 /// Where a lane's two times sixteen bytes of 128 bytes x 8 rows go, step after step: from byte
-/// Place::x() of Place::row() on, and the same Place::kNextX bytes and kNextRow rows further.
-template <class Place>
+/// LaneMap::x() of LaneMap::row() on, and the same LaneMap::kNextX bytes and kNextRow rows further.
+template <class LaneMap>
 class PairOutput {
  public:
   using Made = uint4[2];
 
   /// The outputs start at byte x of row y.
   __device__ PairOutput(const TensorPlane& plane, int x, int y)
-      : plane_(plane), row_(y + Place::row()) {
-    const int own_x = x + Place::x();
+      : plane_(plane), row_(y + LaneMap::row()) {
+    const int own_x = x + LaneMap::x();
     near_inside_ = own_x < plane.row_bytes;
-    far_inside_ = own_x + Place::kNextX < plane.row_bytes;
+    far_inside_ = own_x + LaneMap::kNextX < plane.row_bytes;
     to_ = plane.dst + row_ * plane.dst_pitch + own_x;
   }
 
   __device__ __forceinline__ void store(const Made& made) const {
     if (near_inside_ && row_ < plane_.rows) *reinterpret_cast<uint4*>(to_) = made[0];
-    if (far_inside_ && row_ + Place::kNextRow < plane_.rows)
-      *reinterpret_cast<uint4*>(to_ + Place::kNextRow * plane_.dst_pitch + Place::kNextX) = made[1];
+    if (far_inside_ && row_ + LaneMap::kNextRow < plane_.rows)
+      *reinterpret_cast<uint4*>(to_ + LaneMap::kNextRow * plane_.dst_pitch + LaneMap::kNextX) =
+          made[1];
   }
 
   __device__ __forceinline__ void next() {
@@ -54,7 +55,7 @@ class PairOutput {
 };
 
 /// Of pairs.
-struct PairPlace {
+struct PairLaneMap {
   static constexpr int kNextX = 4 * kColumnBytes, kNextRow = 0;
   static __device__ __forceinline__ int x() { return kColumnBytes * (threadIdx.x % 4); }
   static __device__ __forceinline__ int row() { return threadIdx.x / 4; }
@@ -97,29 +98,29 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const u
 /// What sums of a component begin with: with one digit in four registers that the compiler cannot
 /// know to be equal, as it would load the value anew for each of a product's operands otherwise. No
 /// lane's number is above 31. With more digits there are no registers to spare.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 __device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
 #pragma unroll
   for (int k = 0; k < 4; ++k)
-    start[k] = value + (kCodes == Codes::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
+    start[k] = value + (kQuantiser == Quantiser::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
 }
 
 /// The mask, of which one digit stays in registers.
-template <Codes kCodes, int kSteps>
+template <Quantiser kQuantiser, int kRowGroups>
 class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
       : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
     if constexpr (kOne) {
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
+      for (int s = 0; s < kRowGroups; ++s)
         only_[s] = __ldg(fragments_ + 32 * s);
     }
   }
 
   /// sum = start + products with the words of all steps.
   template <int kShift, int kProducts, int kWords>
-  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kSteps][kWords],
+  __device__ __forceinline__ void multiply_by(const unsigned (&words)[kRowGroups][kWords],
                                               const int (&start)[4],
                                               int (&sum)[kProducts][4]) const {
     int first[kProducts][4];
@@ -130,10 +131,10 @@ class PairWeights {
         first[i][k] = kOne || digits_ == 1 ? start[k] : 0;
     multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], first);
 #pragma unroll
-    for (int s = 1; s < kSteps; ++s)
+    for (int s = 1; s < kRowGroups; ++s)
       multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
     if constexpr (!kOne) {
-      const uint4* fragment = fragments_ + 32 * kSteps;
+      const uint4* fragment = fragments_ + 32 * kRowGroups;
 #pragma unroll 1
       for (int left = digits_ - 1; left > 0; --left) {
 #pragma unroll
@@ -142,40 +143,42 @@ class PairWeights {
           for (int k = 0; k < 4; ++k)
             sum[i][k] = sum[i][k] * 256 + (left == 1 ? start[k] : 0);
 #pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
+        for (int s = 0; s < kRowGroups; ++s, fragment += 32)
           multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
       }
     }
   }
 
  private:
-  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
   const uint4* fragments_;
-  uint4 only_[kSteps];
+  uint4 only_[kRowGroups];
   int digits_;
 };
 
 /// Four adjacent codes of a component, of two products; those of column t, or with `half` of
 /// column t + 4.
-template <Codes kCodes>
-__device__ __forceinline__ unsigned pair_word(const int (&even)[4], const int (&odd)[4], int half,
-                                              const Epilogue& general, float scale, float base) {
+template <Quantiser kQuantiser>
+__device__ __forceinline__ unsigned quantise_pair_word(const int (&even)[4], const int (&odd)[4],
+                                                       int half, const Epilogue& general,
+                                                       float scale, float base) {
   const int sums[4] = {even[half], odd[half], even[2 + half], odd[2 + half]};
-  if constexpr (kCodes != Codes::kGeneral) {
+  if constexpr (kQuantiser != Quantiser::kGeneral) {
     const float bases[4] = {base, base, base, base};
-    return fast_codes<kCodes>(sums, scale, bases);
+    return quantise_fast<kQuantiser>(sums, scale, bases);
   } else {
     const Epilogue* const epilogues[4] = {&general, &general, &general, &general};
-    return general_codes(sums, epilogues);
+    return quantise_general(sums, epilogues);
   }
 }
 
 /// Sixteen adjacent codes of one component.
-template <Codes kCodes>
-__device__ __forceinline__ uint4 pair_codes(const int (&sum)[kRows][4], int half,
-                                            const Epilogue& general, float scale, float base) {
+template <Quantiser kQuantiser>
+__device__ __forceinline__ uint4 quantise_pair_column(const int (&sum)[kRows][4], int half,
+                                                      const Epilogue& general, float scale,
+                                                      float base) {
   const auto word = [&](int w) {
-    return pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+    return quantise_pair_word<kQuantiser>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
   };
   return make_uint4(word(0), word(1), word(2), word(3));
 }

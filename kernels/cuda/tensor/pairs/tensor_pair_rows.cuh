@@ -8,19 +8,19 @@ namespace convolve {
 namespace {
 
 /// A picture row on its way into the registers of a lane.
-template <int kParts, int kOuter>
-struct PairPiece {
-  static_assert(kParts * kOuter <= 2, "there are no more words beside a column");
-  uint4 own;                        ///< Bytes 0 .. 15 of its column,
-  unsigned outer[kParts * kOuter];  ///< and what lies beside the warp's columns, if it is at their
-                                    ///< end.
+template <int kDeinterleaved, int kOuter>
+struct PairLoad {
+  static_assert(kDeinterleaved * kOuter <= 2, "there are no more words beside a column");
+  uint4 own;                                ///< Bytes 0 .. 15 of its column,
+  unsigned outer[kDeinterleaved * kOuter];  ///< and what lies beside the warp's columns, if it is
+                                            ///< at their end.
 };
 
-/// Word n of component c, of words in which kParts components lie in turn.
-template <int kParts, int kWords>
-__device__ __forceinline__ unsigned parted(const unsigned (&words)[kWords], int c, int n) {
-  static_assert(kParts <= 2, "of more components a word has fewer samples");
-  if constexpr (kParts == 1) return words[n];
+/// Word n of component c, of words in which kDeinterleaved components lie in turn.
+template <int kDeinterleaved, int kWords>
+__device__ __forceinline__ unsigned deinterleave(const unsigned (&words)[kWords], int c, int n) {
+  static_assert(kDeinterleaved <= 2, "of more components a word has fewer samples");
+  if constexpr (kDeinterleaved == 1) return words[n];
   return __byte_perm(words[2 * n], words[2 * n + 1], c == 0 ? 0x6420 : 0x7531);
 }
 
@@ -28,14 +28,15 @@ __device__ __forceinline__ unsigned parted(const unsigned (&words)[kWords], int 
 /// column in each row, or samples -4 .. 11 of each component; where kOuter is 2, bytes -8 .. 23.
 /// Lane group g holds the column g / 2 + 4 (g % 2), and in each group of picture rows row t = lane
 /// % 4.
-template <int kParts, int kOuter>
+template <int kDeinterleaved, int kOuter>
 class PairColumns {
-  static constexpr int kWords = kWordsOfPart<kParts, kOuter>, kOwn = 4 / kParts;
+  static constexpr int kWords = kWordsOfComponent<kDeinterleaved, kOuter>,
+                       kOwn = 4 / kDeinterleaved;
 
  public:
-  using Load = PairPiece<kParts, kOuter>;
-  template <int kGroups>
-  using Words = unsigned[kParts][kGroups][kWords];
+  using Load = PairLoad<kDeinterleaved, kOuter>;
+  template <int kRowGroups>
+  using Words = unsigned[kDeinterleaved][kRowGroups][kWords];
 
   /// The outputs start at byte x.
   __device__ PairColumns(const TensorArguments& a, const TensorPlane& plane, int x)
@@ -54,7 +55,7 @@ class PairColumns {
     const bool left = first_ && x == 0;
     const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
     ghosts_ = left || right;
-    int beside = first_ ? -4 * kParts * kOuter : final_ ? kColumnBytes : 0;
+    int beside = first_ ? -4 * kDeinterleaved * kOuter : final_ ? kColumnBytes : 0;
     if (ghosts_) {
       select_ = left ? plane.ghost_select[0] : plane.ghost_select[1];
       if constexpr (kOuter == 2) far_select_ = left ? plane.far_select[0] : plane.far_select[1];
@@ -69,46 +70,47 @@ class PairColumns {
 
   /// Starts loading kCount groups of picture rows from row `top` on.
   template <int kCount>
-  __device__ __forceinline__ void load(int top, Load (&pieces)[kCount]) {
+  __device__ __forceinline__ void load(int top, Load (&loads)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kGroupRows * kCount <= rows_) {
+    if (top >= 0 && top + kRowGroupRows * kCount <= rows_) {
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kGroupRows * pitch_)
-        load_row(from, pieces[j]);
+      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
+        load_row(from, loads[j]);
       return;
     }
     const int t = threadIdx.x % 4;
 #pragma unroll
     for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kGroupRows * j + t, rows_);
+      const int row = border_index(border_, top + kRowGroupRows * j + t, rows_);
       if (row != kNoSignal) {
-        load_row(from_ + (row - t) * pitch_, pieces[j]);
+        load_row(from_ + (row - t) * pitch_, loads[j]);
       } else {
-        pieces[j].own = make_uint4(black_, black_, black_, black_);
+        loads[j].own = make_uint4(black_, black_, black_, black_);
 #pragma unroll
-        for (unsigned& outer : pieces[j].outer)
+        for (unsigned& outer : loads[j].outer)
           outer = black_;
       }
     }
   }
 
-  /// Waits for a row: words[c][group] of it.
-  template <int kGroups>
-  __device__ __forceinline__ void take(const Load& piece, int group,
-                                       unsigned (&words)[kParts][kGroups][kWords]) const {
-    const unsigned all[4] = {piece.own.x, piece.own.y, piece.own.z, piece.own.w};
+  /// Waits for a row: words[c][row_group] of it.
+  template <int kRowGroups>
+  __device__ __forceinline__ void unpack(
+      const Load& load, int row_group,
+      unsigned (&words)[kDeinterleaved][kRowGroups][kWords]) const {
+    const unsigned all[4] = {load.own.x, load.own.y, load.own.z, load.own.w};
 #pragma unroll
-    for (int c = 0; c < kParts; ++c) {
+    for (int c = 0; c < kDeinterleaved; ++c) {
       unsigned own[kOwn];
 #pragma unroll
       for (int n = 0; n < kOwn; ++n)
-        own[n] = parted<kParts>(all, c, n);
+        own[n] = deinterleave<kDeinterleaved>(all, c, n);
       unsigned outer[kOuter];
 #pragma unroll
       for (int n = 0; n < kOuter; ++n)
-        outer[n] = parted<kParts>(piece.outer, c, n);
+        outer[n] = deinterleave<kDeinterleaved>(load.outer, c, n);
       if (ghosts_ && border_ != Border::kWrap) make_ghosts(own, outer);
-      unsigned(&made)[kWords] = words[c][group];
+      unsigned(&made)[kWords] = words[c][row_group];
 #pragma unroll
       for (int n = 0; n < kOuter; ++n) {
         const unsigned before = __shfl_sync(~0u, own[kOwn - kOuter + n], before_);
@@ -139,21 +141,21 @@ class PairColumns {
     }
   }
 
-  __device__ __forceinline__ void load_row(const std::uint8_t* from, Load& piece) const {
-    piece.own = __ldg(reinterpret_cast<const uint4*>(from));
-    if constexpr (kParts * kOuter == 1) {
-      piece.outer[0] = __ldg(reinterpret_cast<const unsigned*>(from + beside_));
+  __device__ __forceinline__ void load_row(const std::uint8_t* from, Load& load) const {
+    load.own = __ldg(reinterpret_cast<const uint4*>(from));
+    if constexpr (kDeinterleaved * kOuter == 1) {
+      load.outer[0] = __ldg(reinterpret_cast<const unsigned*>(from + beside_));
     } else {
       const uint2 outer = __ldg(reinterpret_cast<const uint2*>(from + beside_));
-      piece.outer[0] = outer.x;
-      piece.outer[1] = outer.y;
+      load.outer[0] = outer.x;
+      load.outer[1] = outer.y;
     }
   }
 
   Border border_;
   int rows_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's column in its row of a group that starts at row 0.
+  const std::uint8_t* from_;  ///< The lane's column in its row of a row group that starts at row 0.
   int beside_;
   int before_, after_;  ///< Lanes of the columns beside the lane's.
   unsigned select_ = 0, far_select_ = 0, black_;

@@ -31,31 +31,32 @@
 #include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
-#include "kernels/cuda/tensor/tensor_march.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
+#include "kernels/cuda/tensor/tensor_sliding.cuh"
 
 namespace convolve {
 namespace {
 
 /// Weights, and what sums with them begin with.
-template <class Weights, Codes kCodes>
+template <class Weights, Quantiser kQuantiser>
 struct WithStart : Weights {
   int start[4];
 
   __device__ WithStart(const TensorArguments& a, const TensorPlane& plane) : Weights(a, plane) {
-    make_starts<kCodes>(plane.phase[0].start, start);
+    make_starts<kQuantiser>(plane.phase[0].start, start);
   }
 };
 
 /// Products of 8 rows x 2 bytes.
-template <Codes kCodes, int kSteps, int kShift>
-struct Pairs : PairPlace {
-  static constexpr int kGroups = kSteps, kOuter = 1;
-  using Weights = WithStart<PairWeights<kCodes, kSteps>, kCodes>;
+template <Quantiser kQuantiser, int kWindowRowGroups, int kShift>
+struct Pairs : PairLaneMap {
+  static constexpr int kRowGroups = kWindowRowGroups, kOuter = 1;
+  using Weights = WithStart<PairWeights<kQuantiser, kRowGroups>, kQuantiser>;
 
   /// made[half]: words of a component in these sixteen bytes, and in the others.
   template <int kWords, int kMade>
-  static __device__ __forceinline__ void codes(const Weights& weights,
-                                               const unsigned (&words)[kGroups][kWords],
+  static __device__ __forceinline__ void apply(const Weights& weights,
+                                               const unsigned (&words)[kRowGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
     int sum[2 * kMade][4];
@@ -64,20 +65,21 @@ struct Pairs : PairPlace {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int w = 0; w < kMade; ++w)
-        made[half][w] = pair_word<kCodes>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
+        made[half][w] =
+            quantise_pair_word<kQuantiser>(sum[2 * w], sum[2 * w + 1], half, general, scale, base);
   }
 };
 
 /// Products of 4 rows x 4 bytes, in the same terms.
-template <Codes kCodes, bool kLarge>
-struct Quads : QuadPlace {
+template <Quantiser kQuantiser, bool kLarge>
+struct Quads : QuadLaneMap {
   static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
-  static constexpr int kGroups = kWindow.groups + 1, kOuter = kLarge ? 2 : 1;
-  using Weights = WithStart<QuadWeights<kCodes, kLarge>, kCodes>;
+  static constexpr int kRowGroups = kWindow.row_groups + 1, kOuter = kLarge ? 2 : 1;
+  using Weights = WithStart<QuadWeights<kQuantiser, kLarge>, kQuantiser>;
 
   template <int kWords, int kMade>
-  static __device__ __forceinline__ void codes(const Weights& weights,
-                                               const unsigned (&words)[kGroups][kWords],
+  static __device__ __forceinline__ void apply(const Weights& weights,
+                                               const unsigned (&words)[kRowGroups][kWords],
                                                const Epilogue& general, float scale, float base,
                                                unsigned (&made)[2][kMade]) {
     static_assert(kWords == kMade + kWindow.words - 1, "the last window ends with the last word");
@@ -90,13 +92,13 @@ struct Quads : QuadPlace {
     weights.multiply_by([&](int g, int i, int m) { return words[g][i + m]; }, start, sum);
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      quad_words<kCodes>(sum[half], general, scale, base, made[half]);
+      quantise_quads<kQuantiser>(sum[half], general, scale, base, made[half]);
   }
 };
 
 /// Picture rows that the patch of an edge holds: whole turns of fill_patch().
-template <class Way>
-constexpr int kPatchRows = (Way::kGroups * kGroupRows + kRows - 1) / kRows* kRows;
+template <class Products>
+constexpr int kPatchRows = (Products::kRowGroups * kRowGroupRows + kRows - 1) / kRows* kRows;
 
 // Out of line: code that nearly all warps skip makes them wait for theirs.
 
@@ -108,48 +110,48 @@ __device__ __noinline__ void fill_edge(const TensorArguments& a, const TensorPla
   __syncwarp();
 }
 
-__device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row, uint4 sixteen) {
-  Output(plane, x).store(row, sixteen.x);
-  Output(plane, x + 4).store(row, sixteen.y);
-  Output(plane, x + 8).store(row, sixteen.z);
-  Output(plane, x + 12).store(row, sixteen.w);
+__device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row, uint4 vector) {
+  Output(plane, x).store(row, vector.x);
+  Output(plane, x + 4).store(row, vector.y);
+  Output(plane, x + 8).store(row, vector.z);
+  Output(plane, x + 12).store(row, vector.w);
 }
 
 /// What a lane holds of the rows that eight output rows see, components one after the other.
-template <class Way, int kParts>
-using WordsOf = unsigned[kParts][Way::kGroups][kWordsOfPart<kParts, Way::kOuter>];
+template <class Products, int kDeinterleaved>
+using WordsOf = unsigned[kDeinterleaved][Products::kRowGroups]
+                        [kWordsOfComponent<kDeinterleaved, Products::kOuter>];
 
 /// Rows that columns with ghosts of other kinds than PairColumns knows see.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void load_edge(const TensorArguments& a, const TensorPlane& plane, int x,
                                           int top, std::uint8_t* patch,
-                                          WordsOf<Way, kParts>& words) {
-  constexpr int kMargin = 8, kOuter = Way::kOuter, kAll = 4 + 2 * kParts * kOuter;
-  fill_edge(a, plane, x - kMargin, top, kPatchRows<Way>, patch);
+                                          WordsOf<Products, kDeinterleaved>& words) {
+  constexpr int kMargin = 8, kOuter = Products::kOuter, kAll = 4 + 2 * kDeinterleaved * kOuter;
+  fill_edge(a, plane, x - kMargin, top, kPatchRows<Products>, patch);
   const int lane = threadIdx.x, column = lane / 8 + 4 * (lane / 4 % 2);
   const std::uint8_t* from =
-      patch + lane % 4 * kSpanBytes + kMargin - 4 * kParts * kOuter + kColumnBytes * column;
+      patch + lane % 4 * kSpanBytes + kMargin - 4 * kDeinterleaved * kOuter + kColumnBytes * column;
 #pragma unroll
-  for (int j = 0; j < Way::kGroups; ++j) {
+  for (int j = 0; j < Products::kRowGroups; ++j) {
     unsigned all[kAll];
 #pragma unroll
     for (int w = 0; w < kAll; ++w)
-      all[w] = reinterpret_cast<const unsigned*>(from + j * kGroupRows * kSpanBytes)[w];
+      all[w] = reinterpret_cast<const unsigned*>(from + j * kRowGroupRows * kSpanBytes)[w];
 #pragma unroll
-    for (int c = 0; c < kParts; ++c)
+    for (int c = 0; c < kDeinterleaved; ++c)
 #pragma unroll
-      for (int n = 0; n < kWordsOfPart<kParts, kOuter>; ++n)
-        words[c][j][n] = parted<kParts>(all, c, n);
+      for (int n = 0; n < kWordsOfComponent<kDeinterleaved, kOuter>; ++n)
+        words[c][j][n] = deinterleave<kDeinterleaved>(all, c, n);
   }
 }
 
 /// Codes of a plane: a lane's sixteen bytes, twice, of words[component] of the rows that it sees.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 class PairFilter {
  public:
-  using Place = Way;
-  using Output = PairOutput<Way>;
-  static constexpr int kGroups = Way::kGroups;
+  using Output = PairOutput<Products>;
+  static constexpr int kRowGroups = Products::kRowGroups;
 
   __device__ PairFilter(const TensorArguments& a, const TensorPlane& plane)
       : weights_(a, plane),
@@ -157,128 +159,126 @@ class PairFilter {
         base_(in_register(plane.phase[0].base)),
         general_(plane.phase[0].general) {}
 
-  __device__ __forceinline__ void codes(const WordsOf<Way, kParts>& words,
-                                        uint4 (&sixteen)[2]) const {
-    unsigned made[2][kParts][4 / kParts];
+  __device__ __forceinline__ void apply(const WordsOf<Products, kDeinterleaved>& words,
+                                        uint4 (&vectors)[2]) const {
+    unsigned made[2][kDeinterleaved][4 / kDeinterleaved];
 #pragma unroll
-    for (int c = 0; c < kParts; ++c) {
-      unsigned of_one[2][4 / kParts];
-      Way::codes(weights_, words[c], general_, scale_, base_, of_one);
+    for (int c = 0; c < kDeinterleaved; ++c) {
+      unsigned of_one[2][4 / kDeinterleaved];
+      Products::apply(weights_, words[c], general_, scale_, base_, of_one);
 #pragma unroll
       for (int half = 0; half < 2; ++half)
 #pragma unroll
-        for (int w = 0; w < 4 / kParts; ++w)
+        for (int w = 0; w < 4 / kDeinterleaved; ++w)
           made[half][c][w] = of_one[half][w];
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half)
-      sixteen[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
+      vectors[half] = make_uint4(interleaved<1>(made[half], 0), interleaved<1>(made[half], 1),
                                  interleaved<1>(made[half], 2), interleaved<1>(made[half], 3));
   }
 
  private:
-  typename Way::Weights weights_;
+  typename Products::Weights weights_;
   float scale_, base_;
   const Epilogue& general_;
 };
 
 /// Inner columns.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
-                                             WarpPlace place) {
-  fetch_rows(plane, place.x, place.y - a.anchor_y,
-             kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
-  const PairFilter<Way, kParts> filter(a, plane);
-  PairColumns<kParts, Way::kOuter> columns(a, plane, place.x);
-  march(a, plane, columns, filter, place);
+                                             WarpOrigin origin) {
+  prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
+                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+  const PairFilter<Products, kDeinterleaved> filter(a, plane);
+  PairColumns<kDeinterleaved, Products::kOuter> columns(a, plane, origin.x);
+  slide_down(a, plane, columns, filter, origin);
 }
 
 /// 128 bytes x 8 rows of a column at the picture's edge.
-template <class Way, int kParts>
+template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            WarpPlace place, std::uint8_t* patch) {
+                                            WarpOrigin origin, std::uint8_t* patch) {
   await_previous_launch();
-  WordsOf<Way, kParts> words;
-  load_edge<Way, kParts>(a, plane, place.x, place.y - a.anchor_y, patch, words);
-  uint4 sixteen[2];
-  PairFilter<Way, kParts>(a, plane).codes(words, sixteen);
+  WordsOf<Products, kDeinterleaved> words;
+  load_edge<Products, kDeinterleaved>(a, plane, origin.x, origin.y - a.anchor_y, patch, words);
+  uint4 vectors[2];
+  PairFilter<Products, kDeinterleaved>(a, plane).apply(words, vectors);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = place.y + Way::row() + half * Way::kNextRow;
+    const int row = origin.y + Products::row() + half * Products::kNextRow;
     if (row < plane.rows)
-      store_edge(plane, place.x + Way::x() + half * Way::kNextX, row, sixteen[half]);
+      store_edge(plane, origin.x + Products::x() + half * Products::kNextX, row, vectors[half]);
   }
 }
 
-/// kMostParts: of any plane's.
-template <class Way, int kMostParts>
+/// kMostDeinterleaved: of any plane's.
+template <class Products, int kMostDeinterleaved>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Way> * kSpanBytes];
+  __shared__ __align__(16) std::uint8_t patches[kWarps][kPatchRows<Products> * kSpanBytes];
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
-  const WarpPlace place(a, plane);
-  if (place.y >= plane.rows) return;
-  const auto filter = [&](auto parts) {
-    constexpr int kParts = decltype(parts)::value;
-    if (place.inner)
-      filter_inner<Way, kParts>(a, plane, place);
+  const WarpOrigin origin(a, plane);
+  if (origin.y >= plane.rows) return;
+  const auto filter = [&](auto deinterleaved) {
+    constexpr int kDeinterleaved = decltype(deinterleaved)::value;
+    if (origin.inner)
+      filter_inner<Products, kDeinterleaved>(a, plane, origin);
     else
-      filter_edge<Way, kParts>(a, plane, place, patches[threadIdx.y]);
+      filter_edge<Products, kDeinterleaved>(a, plane, origin, patches[threadIdx.y]);
   };
-  if (plane.parts < kMostParts)
+  if (plane.deinterleaved < kMostDeinterleaved)
     filter(std::integral_constant<int, 1>{});
   else
-    filter(std::integral_constant<int, kMostParts>{});
+    filter(std::integral_constant<int, kMostDeinterleaved>{});
 }
 
-using PairsKernel = void (*)(TensorArguments);
-
-template <int kSteps, int kShift, int kMostParts>
-PairsKernel select_codes(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_pairs_kernel<Pairs<Codes::kBits, kSteps, kShift>, kMostParts>;
-    case Codes::kFloat:
-      return tensor_pairs_kernel<Pairs<Codes::kFloat, kSteps, kShift>, kMostParts>;
-    case Codes::kGeneral:
+template <int kRowGroups, int kShift, int kMostDeinterleaved>
+TensorKernel select_codes(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return tensor_pairs_kernel<Pairs<Quantiser::kBits, kRowGroups, kShift>, kMostDeinterleaved>;
+    case Quantiser::kFloat:
+      return tensor_pairs_kernel<Pairs<Quantiser::kFloat, kRowGroups, kShift>, kMostDeinterleaved>;
+    case Quantiser::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Pairs<Codes::kGeneral, kSteps, kShift>, kMostParts>;
+  return tensor_pairs_kernel<Pairs<Quantiser::kGeneral, kRowGroups, kShift>, kMostDeinterleaved>;
 }
 
-template <bool kLarge, int kMostParts>
-PairsKernel select_quads(Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return tensor_pairs_kernel<Quads<Codes::kBits, kLarge>, kMostParts>;
-    case Codes::kFloat:
-      return tensor_pairs_kernel<Quads<Codes::kFloat, kLarge>, kMostParts>;
-    case Codes::kGeneral:
+template <bool kLarge, int kMostDeinterleaved>
+TensorKernel select_quads(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return tensor_pairs_kernel<Quads<Quantiser::kBits, kLarge>, kMostDeinterleaved>;
+    case Quantiser::kFloat:
+      return tensor_pairs_kernel<Quads<Quantiser::kFloat, kLarge>, kMostDeinterleaved>;
+    case Quantiser::kGeneral:
       break;
   }
-  return tensor_pairs_kernel<Quads<Codes::kGeneral, kLarge>, kMostParts>;
+  return tensor_pairs_kernel<Quads<Quantiser::kGeneral, kLarge>, kMostDeinterleaved>;
 }
 
-template <int kMostParts>
-PairsKernel select_window(const TensorArguments& a, Codes codes) {
-  if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(codes);
-  if (a.form == Form::kTensorQuads) return select_quads<false, kMostParts>(codes);
-  constexpr int kFew = kPairSteps[0], kMany = kPairSteps[1];
-  if (a.pair_steps == kFew)
-    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostParts>(codes)
-                             : select_codes<kFew, 1, kMostParts>(codes);
-  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostParts>(codes)
-                           : select_codes<kMany, 1, kMostParts>(codes);
+template <int kMostDeinterleaved>
+TensorKernel select_window(const TensorArguments& a, Quantiser quantiser) {
+  if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(quantiser);
+  if (a.form == Form::kTensorQuads) return select_quads<false, kMostDeinterleaved>(quantiser);
+  constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
+  if (a.pair_row_groups == kFew)
+    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostDeinterleaved>(quantiser)
+                             : select_codes<kFew, 1, kMostDeinterleaved>(quantiser);
+  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostDeinterleaved>(quantiser)
+                           : select_codes<kMany, 1, kMostDeinterleaved>(quantiser);
 }
 
 /// Kernels that part components are apart, as the others would be slower with them: 8.9 us for 8.5
 /// at 3x3 with two digits (GRAY8, 4K, H100).
-PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
-  int parts = 1;
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  int deinterleaved = 1;
   for (int p = 0; p < a.plane_count; ++p)
-    parts = std::max(parts, a.plane[p].parts);
-  return parts == 1 ? select_window<1>(a, codes) : select_window<2>(a, codes);
+    deinterleaved = std::max(deinterleaved, a.plane[p].deinterleaved);
+  return deinterleaved == 1 ? select_window<1>(a, quantiser) : select_window<2>(a, quantiser);
 }
 
 /// Shared memory that a block takes in vain, so that no processor has a fourth. Blocks of several
@@ -286,8 +286,8 @@ PairsKernel select_kernel(const TensorArguments& a, Codes codes) {
 /// processor with most of them: where three each are enough, 6.2 us for 6.9 at 1080p and 3.4
 /// for 4.0 at 640x480 (I420, 13x13, H100); one plane takes 3.3 for 3.1. Asked for before blocks are
 /// known, the most there may be.
-int spare_bytes(const TensorArguments& a) {
-  constexpr int kPatches = kWarps * kPatchRows<Quads<Codes::kFloat, true>> * kSpanBytes;
+std::size_t spare_bytes(const TensorArguments& a) {
+  constexpr int kPatches = kWarps * kPatchRows<Quads<Quantiser::kFloat, true>> * kSpanBytes;
   int device = 0, processors = 0, shared_bytes = 0;
   if (a.form != Form::kTensorLargeQuads || a.plane_count == 1 ||
       cudaGetDevice(&device) != cudaSuccess ||
@@ -295,30 +295,13 @@ int spare_bytes(const TensorArguments& a) {
       cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
           cudaSuccess)
     return 0;
-  return a.blocks > 3 * processors ? 0 : std::max(0, shared_bytes / 4 - kPatches);
-}
-
-cudaError_t load(const TensorArguments& arguments) {
-  const auto spare = static_cast<std::size_t>(spare_bytes(arguments));
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), spare);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                            static_cast<std::size_t>(spare_bytes(arguments)), stream, arguments);
+  return a.blocks > 3 * processors
+             ? 0
+             : static_cast<std::size_t>(std::max(0, shared_bytes / 4 - kPatches));
 }
 
 }  // namespace
 
-const TensorLauncher kTensorPairsLauncher = {load, resident, launch};
+const TensorLauncher kTensorPairsLauncher = kLauncherOf<select_kernel, spare_bytes>;
 
 }  // namespace convolve

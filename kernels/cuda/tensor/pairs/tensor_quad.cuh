@@ -14,11 +14,11 @@
 namespace convolve {
 namespace {
 
-constexpr int kQuadGroups = kQuadWindow.groups + 1;  ///< That eight output rows see.
+constexpr int kQuadRowGroups = kQuadWindow.row_groups + 1;  ///< That eight output rows see.
 
 /// As PairOutput has it: of one column.
-struct QuadPlace {
-  static constexpr int kNextX = 0, kNextRow = kGroupRows;
+struct QuadLaneMap {
+  static constexpr int kNextX = 0, kNextRow = kRowGroupRows;
   static __device__ __forceinline__ int x() {
     return kColumnBytes * (threadIdx.x % 4 + threadIdx.x / 16 * 4);
   }
@@ -27,13 +27,13 @@ struct QuadPlace {
 
 /// The mask, of which one digit stays in registers, where it is not large: four output rows see
 /// what the QuadWindow says.
-template <Codes kCodes, bool kLarge>
+template <Quantiser kQuantiser, bool kLarge>
 class QuadWeights {
-  static constexpr int kWindowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).groups;
+  static constexpr int kWindowRowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).row_groups;
   static constexpr int kWindowWords = (kLarge ? kLargeQuadWindow : kQuadWindow).words;
-  static constexpr int kSeen = kWindowGroups + 1, kPairs = kWindowGroups - 1;
-  static constexpr bool kOne = kCodes == Codes::kBits, kKept = kOne && !kLarge;
-  using Fragments = uint4[kWindowWords][kPairs];
+  static constexpr int kRowGroupPairs = kWindowRowGroups - 1;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits, kKept = kOne && !kLarge;
+  using Fragments = uint4[kWindowWords][kRowGroupPairs];
 
  public:
   __device__ QuadWeights(const TensorArguments& a, const TensorPlane& plane)
@@ -67,7 +67,7 @@ class QuadWeights {
         load(fragments, weights);
         add_products(weights, word_of, sum);
         if (--left == 0) break;
-        fragments += 32 * kPairs * kWindowWords;
+        fragments += 32 * kRowGroupPairs * kWindowWords;
 #pragma unroll
         for (int half = 0; half < 2; ++half)
 #pragma unroll
@@ -84,8 +84,8 @@ class QuadWeights {
 #pragma unroll
     for (int m = 0; m < kWindowWords; ++m)
 #pragma unroll
-      for (int g = 0; g < kPairs; ++g)
-        weights[m][g] = __ldg(from + 32 * (kPairs * m + g));
+      for (int g = 0; g < kRowGroupPairs; ++g)
+        weights[m][g] = __ldg(from + 32 * (kRowGroupPairs * m + g));
   }
 
   /// weights[m][g]: of word m, in groups g and g + 1 of those that four output rows see. Whole
@@ -94,30 +94,31 @@ class QuadWeights {
   static __device__ __forceinline__ void add_products(const Fragments& weights,
                                                       const WordOf& word_of,
                                                       int (&sum)[2][kQuads][4]) {
-    const auto whole = [&](int half, int m, int group) {
+    const auto whole = [&](int half, int m, int row_group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
-        multiply(sum[half][i], weights[m][group - half],
-                 make_uint2(word_of(group, i, m), word_of(group + 1, i, m)), sum[half][i]);
+        multiply(sum[half][i], weights[m][row_group - half],
+                 make_uint2(word_of(row_group, i, m), word_of(row_group + 1, i, m)), sum[half][i]);
     };
-    const auto single = [&](int half, const uint2& of, int m, int group) {
+    const auto single = [&](int half, const uint2& of, int m, int row_group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
-        multiply_half(sum[half][i], of, word_of(group, i, m), sum[half][i]);
+        multiply_half(sum[half][i], of, word_of(row_group, i, m), sum[half][i]);
     };
 #pragma unroll
     for (int m = 0; m < kWindowWords; ++m) {
 #pragma unroll
-      for (int g = 0; g + 1 < kWindowGroups; g += 2)
+      for (int g = 0; g + 1 < kWindowRowGroups; g += 2)
         whole(0, m, g);
 #pragma unroll
-      for (int g = 2; g < kWindowGroups; g += 2)
+      for (int g = 2; g < kWindowRowGroups; g += 2)
         whole(1, m, g);
-      const uint4 first = weights[m][0], last = weights[m][kPairs - 1];
-      if constexpr (kWindowGroups % 2 != 0)
-        single(0, make_uint2(last.z, last.w), m, kWindowGroups - 1);
+      const uint4 first = weights[m][0], last = weights[m][kRowGroupPairs - 1];
+      if constexpr (kWindowRowGroups % 2 != 0)
+        single(0, make_uint2(last.z, last.w), m, kWindowRowGroups - 1);
       single(1, make_uint2(first.x, first.y), m, 1);
-      if constexpr (kWindowGroups % 2 == 0) single(1, make_uint2(last.z, last.w), m, kWindowGroups);
+      if constexpr (kWindowRowGroups % 2 == 0)
+        single(1, make_uint2(last.z, last.w), m, kWindowRowGroups);
     }
   }
 
@@ -129,14 +130,14 @@ class QuadWeights {
 /// Four adjacent codes of each of two quads in the lane's row. The lanes of a column, and of the
 /// one four further, have made two bytes of each quad; the upper half of the warp gets the second
 /// column's.
-template <Codes kCodes>
-__device__ __forceinline__ void two_quad_words(const int (&even)[4], const int (&odd)[4],
-                                               const Epilogue& general, float scale, float base,
-                                               unsigned& first, unsigned& second) {
+template <Quantiser kQuantiser>
+__device__ __forceinline__ void quantise_two_quads(const int (&even)[4], const int (&odd)[4],
+                                                   const Epilogue& general, float scale, float base,
+                                                   unsigned& first, unsigned& second) {
   const bool upper = threadIdx.x >= 16;
   const unsigned select = upper ? 0x1054 : 0x5410;
-  const unsigned near = pair_word<kCodes>(even, odd, 0, general, scale, base);
-  const unsigned far = pair_word<kCodes>(even, odd, 1, general, scale, base);
+  const unsigned near = quantise_pair_word<kQuantiser>(even, odd, 0, general, scale, base);
+  const unsigned far = quantise_pair_word<kQuantiser>(even, odd, 1, general, scale, base);
   const unsigned own = upper ? far : near;
   const unsigned other = __shfl_xor_sync(~0u, upper ? near : far, 16);
   first = __byte_perm(own, other, select);
@@ -144,12 +145,12 @@ __device__ __forceinline__ void two_quad_words(const int (&even)[4], const int (
 }
 
 /// made[i]: of quad i.
-template <Codes kCodes, int kQuads>
-__device__ __forceinline__ void quad_words(const int (&sum)[kQuads][4], const Epilogue& general,
-                                           float scale, float base, unsigned (&made)[kQuads]) {
+template <Quantiser kQuantiser, int kQuads>
+__device__ __forceinline__ void quantise_quads(const int (&sum)[kQuads][4], const Epilogue& general,
+                                               float scale, float base, unsigned (&made)[kQuads]) {
 #pragma unroll
   for (int i = 0; i < kQuads; i += 2)
-    two_quad_words<kCodes>(sum[i], sum[i + 1], general, scale, base, made[i], made[i + 1]);
+    quantise_two_quads<kQuantiser>(sum[i], sum[i + 1], general, scale, base, made[i], made[i + 1]);
 }
 
 }  // namespace

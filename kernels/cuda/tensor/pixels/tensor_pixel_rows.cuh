@@ -7,59 +7,60 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/stages.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
 
 namespace convolve {
 namespace {
 
-constexpr int kFiltered = 3;  ///< Components that are, whatever the bytes of a pixel.
-constexpr int kStages = 4;    ///< Of eight rows each: two that a step sees, two under way.
-constexpr int kPiece = 16;    ///< Bytes that a lane brings, or stores, at once.
+constexpr int kFiltered = 3;       ///< Components that are, whatever the bytes of a pixel.
+constexpr int kStages = 4;         ///< Of eight rows each: two that a step sees, two under way.
+constexpr int kVectorLength = 16;  ///< Bytes that a lane brings, or stores, at once.
 
 /// Where a warp's rows and codes lie in shared memory.
-template <int kParts>
+template <int kPixelBytes>
 struct PixelRing {
-  static constexpr int kColumnBytes = 8 * kParts;
+  static constexpr int kColumnBytes = 8 * kPixelBytes;
   static constexpr int kTileBytes = kColumns * kColumnBytes;
-  static_assert(kTileBytes == kPixelTile * kParts, "the host places other tiles");
-  static constexpr int kPieces = kTileBytes / kPiece;  ///< Of a row of codes.
-  /// With a piece on either side. No two lanes that read at once meet in a bank: of three bytes
-  /// for that pitch, of four as the rows of a group begin 0, 41, 20 and 61 pieces behind its own
+  static_assert(kTileBytes == kPixelTileWidth * kPixelBytes, "the host counts on another tile");
+  static constexpr int kVectors = kTileBytes / kVectorLength;  ///< Of a row of codes.
+  /// With a vector on either side. No two lanes that read at once meet in a bank: of three bytes
+  /// for that pitch, of four as the rows of a group begin 0, 41, 20 and 61 vectors behind its own
   /// beginning.
-  static constexpr int kPitch = kTileBytes + 2 * kPiece;
-  static constexpr int kGroupBytes = kParts == 3 ? kGroupRows * kPitch : 80 * kPiece;
-  static constexpr int kStageBytes = 2 * kGroupBytes;
+  static constexpr int kPitch = kTileBytes + 2 * kVectorLength;
+  static constexpr int kRowGroupBytes =
+      kPixelBytes == 3 ? kRowGroupRows * kPitch : 80 * kVectorLength;
+  static constexpr int kStageBytes = 2 * kRowGroupBytes;
 
   std::uint8_t rows[kStages * kStageBytes];
   std::uint8_t codes[kRows * kTileBytes];
 
   /// Where row r of a stage begins, from the stage's own beginning on.
   static __device__ __forceinline__ int row_offset(int r) {
-    const int group = r / kGroupRows, own = r % kGroupRows;
-    return group * kGroupBytes +
-           (kParts == 3 ? own * kPitch : own % 2 * 41 * kPiece + own / 2 * 20 * kPiece);
+    const int row_group = r / kRowGroupRows, own = r % kRowGroupRows;
+    return row_group * kRowGroupBytes +
+           (kPixelBytes == 3 ? own * kPitch
+                             : own % 2 * 41 * kVectorLength + own / 2 * 20 * kVectorLength);
   }
 
-  /// Piece n of a row of codes. Of four bytes the pieces of a row change places, so that no two
+  /// Piece n of a row of codes. Of four bytes the vectors of a row change places, so that no two
   /// lanes meet in a bank here, either.
-  __device__ __forceinline__ uint4* piece(int row, int n) {
-    if constexpr (kParts == 4) n ^= n / 8 ^ row % 2 * 6;
+  __device__ __forceinline__ uint4* vector(int row, int n) {
+    if constexpr (kPixelBytes == 4) n ^= n / 8 ^ row % 2 * 6;
     return reinterpret_cast<uint4*>(codes + row * kTileBytes) + n;
   }
 
   /// Keeps the codes of a column of a row, of words word(n).
   template <class Word>
   __device__ __forceinline__ void keep(int row, int column, const Word& word) {
-    if constexpr (kParts == 3) {
+    if constexpr (kPixelBytes == 3) {
       auto* const to = reinterpret_cast<uint2*>(codes + row * kTileBytes + kColumnBytes * column);
 #pragma unroll
-      for (int i = 0; i < kParts; ++i)
+      for (int i = 0; i < kPixelBytes; ++i)
         to[i] = make_uint2(word(2 * i), word(2 * i + 1));
     } else {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        *piece(row, 2 * column + i) =
+        *vector(row, 2 * column + i) =
             make_uint4(word(4 * i), word(4 * i + 1), word(4 * i + 2), word(4 * i + 3));
     }
   }
@@ -80,31 +81,32 @@ __device__ __forceinline__ void copy_some_async(std::uint8_t* to, const std::uin
 }
 
 /// A warp's picture rows on their way into its ring, stage by stage. Half a warp brings a row, so
-/// that neighbouring lanes ask for neighbouring pieces: how often the L2 cache is asked counts, not
-/// the bytes alone.
-template <int kParts>
+/// that neighbouring lanes ask for neighbouring vectors: how often the L2 cache is asked counts,
+/// not the bytes alone.
+template <int kPixelBytes>
 class PixelRows {
-  using Ring = PixelRing<kParts>;
+  using Ring = PixelRing<kPixelBytes>;
   static constexpr int kLanes = 16;  ///< To a row.
-  /// Three bytes: all pieces of a row together. Four: those on either side by themselves.
-  static constexpr int kLead = kParts == 3 ? kPiece : 0;
+  /// Three bytes: all vectors of a row together. Four: those on either side by themselves.
+  static constexpr int kLead = kPixelBytes == 3 ? kVectorLength : 0;
 
  public:
   /// The outputs start at byte x and see `count` rows from y on, a multiple of 4.
   __device__ PixelRows(const TensorArguments& a, const TensorPlane& plane, int x, int y, int count)
       : a_(a), plane_(plane), y_(y), left_(count) {
     const int lane = threadIdx.x, own = lane / kLanes;
-    const int at = kPiece * (lane % kLanes) - kLead;
-    const int side = lane % 2 == 0 ? -kPiece : Ring::kTileBytes;
+    const int at = kVectorLength * (lane % kLanes) - kLead;
+    const int side = lane % 2 == 0 ? -kVectorLength : Ring::kTileBytes;
     const auto room = [&](int from) {
-      return x + from < 0 ? 0 : min(max(plane.row_bytes - x - from, 0), kPiece);
+      return x + from < 0 ? 0 : min(max(plane.row_bytes - x - from, 0), kVectorLength);
     };
     room_ = at <= Ring::kTileBytes ? room(at) : 0;
-    side_room_ = kParts == 4 ? room(side) : 0;
-    // Only the last piece of a row may be less than whole.
-    whole_ = plane.row_bytes % kPiece == 0 || x + Ring::kTileBytes + kPiece <= plane.row_bytes;
-    to_ = Ring::row_offset(own) + kPiece + at;
-    side_to_ = Ring::row_offset(lane / 2 % kRows) + kPiece + side;
+    side_room_ = kPixelBytes == 4 ? room(side) : 0;
+    // Only the last vector of a row may be less than whole.
+    whole_ = plane.row_bytes % kVectorLength == 0 ||
+             x + Ring::kTileBytes + kVectorLength <= plane.row_bytes;
+    to_ = Ring::row_offset(own) + kVectorLength + at;
+    side_to_ = Ring::row_offset(lane / 2 % kRows) + kVectorLength + side;
     at_ = x + at;
     side_at_ = x + side;
     from_ = plane.src + (y + own) * plane.src_pitch + at_;
@@ -120,7 +122,7 @@ class PixelRows {
           for (int r = 0; r < kRows; r += 2)
             copy_async<false>(stage + to_ + Ring::row_offset(r), from_ + r * pitch);
         }
-        if constexpr (kParts == 4) {
+        if constexpr (kPixelBytes == 4) {
           const int lane = threadIdx.x;
           if (lane < 2 * kRows && side_room_ > 0)
             copy_async<false>(stage + side_to_, plane_.src + (y_ + lane / 2) * pitch + side_at_);
@@ -136,8 +138,8 @@ class PixelRows {
   }
 
  private:
-  /// Brings a piece of picture row y, which may be a ghost. Out of line: code that nearly all warps
-  /// skip makes them wait for theirs.
+  /// Brings a vector of picture row y, which may be a ghost. Out of line: code that nearly all
+  /// warps skip makes them wait for theirs.
   __device__ __noinline__ static void copy_edge(const TensorArguments& a, const TensorPlane& plane,
                                                 int y, int at, int room, std::uint8_t* to) {
     const int row = border_index(a.border, y, plane.rows);
@@ -148,7 +150,7 @@ class PixelRows {
       copy_some_async(to, plane.src + row * plane.src_pitch + at, room);
   }
 
-  /// A stage of which some rows are ghosts, or the last piece is not whole.
+  /// A stage of which some rows are ghosts, or the last vector is not whole.
   __device__ __forceinline__ void start_edge(std::uint8_t* stage) const {
     const int lane = threadIdx.x;
 #pragma unroll 1
@@ -172,19 +174,19 @@ class PixelRows {
 /// The ghosts at the sides of a warp's tile, four pixels each: a lane makes one of a row of a stage
 /// on either side, of the pixel that it is. Which that is it finds out once: warps at the edges
 /// used to hold up the whole launch (BGR 4K 5x5 32.4 us for 26.7 on an H100).
-template <int kParts>
+template <int kPixelBytes>
 class PixelGhosts {
-  using Ring = PixelRing<kParts>;
+  using Ring = PixelRing<kPixelBytes>;
 
  public:
   /// The outputs start at byte x.
   __device__ PixelGhosts(const TensorArguments& a, const TensorPlane& plane, int x)
       : a_(a), plane_(plane) {
-    any_ = x == 0 || x + Ring::kTileBytes + kPiece > plane.row_bytes;
+    any_ = x == 0 || x + Ring::kTileBytes + kVectorLength > plane.row_bytes;
     if (!any_) return;
-    const int t = threadIdx.x % 4, width = plane.row_bytes / kParts;
+    const int t = threadIdx.x % 4, width = plane.row_bytes / kPixelBytes;
     if (x == 0) find(-1 - t, x, width, 0);
-    if (x + Ring::kTileBytes + kPiece > plane.row_bytes) find(width + t, x, width, 1);
+    if (x + Ring::kTileBytes + kVectorLength > plane.row_bytes) find(width + t, x, width, 1);
   }
 
   /// True if the tile has any.
@@ -197,22 +199,22 @@ class PixelGhosts {
 #pragma unroll
     for (int side = 0; side < 2; ++side) {
       if (to_[side] < 0) continue;
-      std::uint8_t pixel[kParts];
+      std::uint8_t pixel[kPixelBytes];
       if (from_[side] >= 0) {
 #pragma unroll
-        for (int b = 0; b < kParts; ++b)
+        for (int b = 0; b < kPixelBytes; ++b)
           pixel[b] = row[from_[side] + b];
       } else {
         const int own = border_index(a_.border, y + r, plane_.rows);
         const bool black = sample_[side] == kNoSignal || own == kNoSignal;
 #pragma unroll
-        for (int b = 0; b < kParts; ++b)
-          pixel[b] = black
-                         ? static_cast<std::uint8_t>(plane_.pair_black)
-                         : __ldg(plane_.src + own * plane_.src_pitch + kParts * sample_[side] + b);
+        for (int b = 0; b < kPixelBytes; ++b)
+          pixel[b] =
+              black ? static_cast<std::uint8_t>(plane_.pair_black)
+                    : __ldg(plane_.src + own * plane_.src_pitch + kPixelBytes * sample_[side] + b);
       }
 #pragma unroll
-      for (int b = 0; b < kParts; ++b)
+      for (int b = 0; b < kPixelBytes; ++b)
         row[to_[side] + b] = pixel[b];
     }
   }
@@ -220,13 +222,13 @@ class PixelGhosts {
  private:
   /// Of ghost `pixel`.
   __device__ __forceinline__ void find(int pixel, int x, int width, int side) {
-    constexpr int kEnd = Ring::kTileBytes + 2 * kPiece;
-    const int to = kParts * pixel - x + kPiece;
-    if (to + kParts > kEnd) return;
+    constexpr int kEnd = Ring::kTileBytes + 2 * kVectorLength;
+    const int to = kPixelBytes * pixel - x + kVectorLength;
+    if (to + kPixelBytes > kEnd) return;
     to_[side] = to;
     sample_[side] = border_index(a_.border, pixel, width);
-    const int from = kParts * sample_[side] - x + kPiece;
-    if (sample_[side] != kNoSignal && from >= 0 && from + kParts <= kEnd) from_[side] = from;
+    const int from = kPixelBytes * sample_[side] - x + kVectorLength;
+    if (sample_[side] != kNoSignal && from >= 0 && from + kPixelBytes <= kEnd) from_[side] = from;
   }
 
   const TensorArguments& a_;
@@ -238,8 +240,8 @@ class PixelGhosts {
 };
 
 /// Words n of the components of sixteen pixels of four bytes, of which the first is byte `first`.
-__device__ __forceinline__ void part_four(const unsigned (&pixels)[16], int n, int first,
-                                          unsigned (&words)[kFiltered]) {
+__device__ __forceinline__ void deinterleave_four(const unsigned (&pixels)[16], int n, int first,
+                                                  unsigned (&words)[kFiltered]) {
   const unsigned both = 0x5140 + 0x1111 * first, last = 0x0062 + 0x0011 * first;
   const unsigned low = __byte_perm(pixels[4 * n], pixels[4 * n + 1], both);
   const unsigned high = __byte_perm(pixels[4 * n + 2], pixels[4 * n + 3], both);
@@ -251,12 +253,12 @@ __device__ __forceinline__ void part_four(const unsigned (&pixels)[16], int n, i
 
 /// What a lane's column sees of a group of picture rows, from `from` on: four words of each
 /// component, of which the first is byte `first` of a pixel.
-template <int kParts>
-__device__ __forceinline__ void part_pixels(const std::uint8_t* from, int first,
-                                            unsigned (&words)[kFiltered][4]) {
-  Chunk<kParts> pixels;
-  if constexpr (kParts == 3) {
-    // Four bytes of the piece on the left are nobody's.
+template <int kPixelBytes>
+__device__ __forceinline__ void deinterleave_pixels(const std::uint8_t* from, int first,
+                                                    unsigned (&words)[kFiltered][4]) {
+  Chunk<kPixelBytes> pixels;
+  if constexpr (kPixelBytes == 3) {
+    // Four bytes of the vector on the left are nobody's.
     unsigned all[14];
 #pragma unroll
     for (int i = 0; i < 7; ++i) {
@@ -278,85 +280,86 @@ __device__ __forceinline__ void part_pixels(const std::uint8_t* from, int first,
       reinterpret_cast<uint4*>(pixels.words)[i] = reinterpret_cast<const uint4*>(from)[i];
 #pragma unroll
     for (int n = 0; n < 4; ++n) {
-      unsigned parts[kFiltered];
-      part_four(pixels.words, n, first, parts);
+      unsigned components[kFiltered];
+      deinterleave_four(pixels.words, n, first, components);
 #pragma unroll
       for (int c = 0; c < kFiltered; ++c)
-        words[c][n] = parts[c];
+        words[c][n] = components[c];
     }
   }
 }
 
 /// Has the L2 cache fetch a tile's part of `count` rows from y on.
-template <int kParts>
-__device__ __forceinline__ void fetch_pixels(const TensorPlane& plane, int x, int y, int count) {
+template <int kPixelBytes>
+__device__ __forceinline__ void prefetch_pixels(const TensorPlane& plane, int x, int y, int count) {
   const int lane = threadIdx.x, at = x + kSectorBytes * (lane % 8);
-  if (lane % 8 >= PixelRing<kParts>::kTileBytes / kSectorBytes || at >= plane.row_bytes) return;
+  if (lane % 8 >= PixelRing<kPixelBytes>::kTileBytes / kSectorBytes || at >= plane.row_bytes)
+    return;
   const int end = min(y + count, plane.rows);
 #pragma unroll 1
   for (int row = max(y, 0) + lane / 8; row < end; row += 4)
     fetch_ahead(plane.src + row * plane.src_pitch + at);
 }
 
-/// Stores the first bytes of a piece. Out of line, as above.
-__device__ __noinline__ void store_some(std::uint8_t* to, int bytes, uint4 piece) {
-  const unsigned words[4] = {piece.x, piece.y, piece.z, piece.w};
+/// Stores the first bytes of a vector. Out of line, as above.
+__device__ __noinline__ void store_some(std::uint8_t* to, int bytes, uint4 vector) {
+  const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
-  for (int b = 0; b < kPiece; ++b)
+  for (int b = 0; b < kVectorLength; ++b)
     if (b < bytes) to[b] = static_cast<std::uint8_t>(words[b / 4] >> (8 * (b % 4)));
 }
 
 /// A warp's codes on their way out of its ring, half a warp to a row.
-template <int kParts>
+template <int kPixelBytes>
 class PixelOutput {
-  using Ring = PixelRing<kParts>;
-  static constexpr int kLanes = 16, kTurns = kRows / 2;
+  using Ring = PixelRing<kPixelBytes>;
+  static constexpr int kLanes = 16, kRounds = kRows / 2;
 
  public:
   /// The outputs start at byte x of row y.
   __device__ PixelOutput(const TensorArguments& a, const TensorPlane& plane, Ring& ring, int x,
                          int y)
       : plane_(plane), kept_(plane.kept), row_(y + threadIdx.x / kLanes) {
-    // Lanes beyond the last piece do as its own does, and store nothing.
+    // Lanes beyond the last vector do as its own does, and store nothing.
     const int mine = threadIdx.x % kLanes, own = threadIdx.x / kLanes;
-    const int piece = min(mine, Ring::kPieces - 1);
-    room_ = mine == piece ? plane.row_bytes - x - kPiece * piece : 0;
+    const int vector = min(mine, Ring::kVectors - 1);
+    room_ = mine == vector ? plane.row_bytes - x - kVectorLength * vector : 0;
     whole_ = x + Ring::kTileBytes <= plane.row_bytes;
-    to_ = plane.dst + row_ * plane.dst_pitch + x + kPiece * piece;
-    codes_ = ring.piece(own, piece);
-    if constexpr (kParts == 4) {
+    to_ = plane.dst + row_ * plane.dst_pitch + x + kVectorLength * vector;
+    codes_ = ring.vector(own, vector);
+    if constexpr (kPixelBytes == 4) {
 #pragma unroll
-      for (int i = 0; i < kTurns; ++i) {
+      for (int i = 0; i < kRounds; ++i) {
         const int r = a.anchor_y + 2 * i + own;
         far_ |= (r >= kRows) << i;
-        source_[i] = Ring::row_offset(r % kRows) + kPiece * (1 + piece);
+        source_[i] = Ring::row_offset(r % kRows) + kVectorLength * (1 + vector);
       }
     }
   }
 
   /// Stores what lies there, of a step that saw the stages `near` and `far`.
   __device__ __forceinline__ void store(const Ring& ring, int near, int far) {
-    uint4 pieces[kTurns];
+    uint4 vectors[kRounds];
 #pragma unroll
-    for (int i = 0; i < kTurns; ++i) {
-      pieces[i] = codes_[2 * i * Ring::kPieces];
-      if constexpr (kParts == 4) {
+    for (int i = 0; i < kRounds; ++i) {
+      vectors[i] = codes_[2 * i * Ring::kVectors];
+      if constexpr (kPixelBytes == 4) {
         const uint4 own = *reinterpret_cast<const uint4*>(
             ring.rows + ((far_ >> i & 1) != 0 ? far : near) + source_[i]);
-        pieces[i].x = (pieces[i].x & ~kept_) | (own.x & kept_);
-        pieces[i].y = (pieces[i].y & ~kept_) | (own.y & kept_);
-        pieces[i].z = (pieces[i].z & ~kept_) | (own.z & kept_);
-        pieces[i].w = (pieces[i].w & ~kept_) | (own.w & kept_);
+        vectors[i].x = (vectors[i].x & ~kept_) | (own.x & kept_);
+        vectors[i].y = (vectors[i].y & ~kept_) | (own.y & kept_);
+        vectors[i].z = (vectors[i].z & ~kept_) | (own.z & kept_);
+        vectors[i].w = (vectors[i].w & ~kept_) | (own.w & kept_);
       }
     }
     const std::int64_t pitch = plane_.dst_pitch;
 #pragma unroll
-    for (int i = 0; i < kTurns; ++i) {
+    for (int i = 0; i < kRounds; ++i) {
       if (room_ > 0 && row_ + 2 * i < plane_.rows) {
         if (whole_)
-          *reinterpret_cast<uint4*>(to_ + 2 * i * pitch) = pieces[i];
+          *reinterpret_cast<uint4*>(to_ + 2 * i * pitch) = vectors[i];
         else
-          store_some(to_ + 2 * i * pitch, room_, pieces[i]);
+          store_some(to_ + 2 * i * pitch, room_, vectors[i]);
       }
     }
     row_ += kRows;
@@ -370,7 +373,7 @@ class PixelOutput {
   bool whole_;
   std::uint8_t* to_;
   const uint4* codes_;
-  int source_[kTurns] = {};
+  int source_[kRounds] = {};
   unsigned far_ = 0;
 };
 

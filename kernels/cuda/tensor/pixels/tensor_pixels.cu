@@ -16,18 +16,18 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {
 namespace {
 
 /// Word n of pixels, of words of their components; that of a byte that is copied may be anything.
-template <int kParts, int kWords>
+template <int kPixelBytes, int kWords>
 __device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered][kWords], int first,
                                                int n) {
-  if constexpr (kParts == 3) {
+  if constexpr (kPixelBytes == 3) {
     return interleaved<1>(made, n);
   } else {
     const int w = n / 4, i = n % 4;
@@ -37,10 +37,10 @@ __device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered]
 }
 
 /// Four words of pixels from word 4 i on.
-template <int kParts, int kWords>
-__device__ __forceinline__ uint4 pixel_piece(const unsigned (&made)[kFiltered][kWords], int first,
-                                             int i) {
-  const auto word = [&](int n) { return pixel_word<kParts>(made, first, 4 * i + n); };
+template <int kPixelBytes, int kWords>
+__device__ __forceinline__ uint4 pixel_vector(const unsigned (&made)[kFiltered][kWords], int first,
+                                              int i) {
+  const auto word = [&](int n) { return pixel_word<kPixelBytes>(made, first, 4 * i + n); };
   return make_uint4(word(0), word(1), word(2), word(3));
 }
 
@@ -79,62 +79,61 @@ __device__ __forceinline__ void shift_sums(int start, int (&sums)[kFiltered][kPr
 
 /// True if weights of several digits lie in shared memory: at 9x9 33.3 us for 36.7 (BGR, 4K, two
 /// digits, H100). The ring of four bytes leaves no room for them.
-template <int kParts>
-constexpr bool kSharedWeights = kParts == 3;
+template <int kPixelBytes>
+constexpr bool kSharedWeights = kPixelBytes == 3;
 
-template <int kParts>
+template <int kPixelBytes>
 __device__ __forceinline__ uint4 weights_at(const uint4* from) {
-  if constexpr (kSharedWeights<kParts>) return *from;
+  if constexpr (kSharedWeights<kPixelBytes>) return *from;
   return __ldg(from);
 }
 
 /// What turns sums into codes.
-struct PixelCodes {
+struct PixelQuantiser {
   const Epilogue& general;
   float scale, base;
 };
 
-/// Products of 8 rows x 2 samples. group(s, words) parts group s of the picture rows that a step
-/// sees. One digit stays in registers.
-template <Codes kCodes, int kShift>
+/// Products of 8 rows x 2 samples. load_rows(s, words) parts group s of the picture rows that a
+/// step sees. One digit stays in registers.
+template <Quantiser kQuantiser, int kShift>
 class PixelPairs {
-  static constexpr int kSteps = kPairSteps[0];
-  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
   using Words = unsigned[kFiltered][4];
   using Sums = int[kFiltered][4][4];
 
  public:
-  static constexpr int kGroups = kSteps;
-  static constexpr int kFragments = kOne ? 0 : kSteps;  ///< Of a digit, if there are several.
+  static constexpr int kRowGroups = kPairRowGroups[0];
+  static constexpr int kFragments = kOne ? 0 : kRowGroups;  ///< Of a digit, if there are several.
 
   __device__ PixelPairs(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
       : fragments_(weights + threadIdx.x), digits_(a.digits) {
     spread(plane.phase[0].start, start_);
     if constexpr (kOne) {
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
+      for (int s = 0; s < kRowGroups; ++s)
         only_[s] = __ldg(plane.fragments + threadIdx.x + 32 * s);
     }
   }
 
   /// The codes of a step, in the ring.
-  template <int kParts, class Group>
-  __device__ __forceinline__ void filter(const Group& group, const PixelCodes& codes, int first,
-                                         PixelRing<kParts>& ring) const {
+  template <int kPixelBytes, class LoadRows>
+  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
+                                         int first, PixelRing<kPixelBytes>& ring) const {
     Sums sums;
     if constexpr (kOne) {
       begin_sums(start_, sums);
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
+      for (int s = 0; s < kRowGroups; ++s) {
         Words words;
-        group(s, words);
+        load_rows(s, words);
         add(only_[s], words, sums);
       }
     } else {
-      Words words[kSteps];
+      Words words[kRowGroups];
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s)
-        group(s, words[s]);
+      for (int s = 0; s < kRowGroups; ++s)
+        load_rows(s, words[s]);
       int start[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k)
@@ -144,8 +143,8 @@ class PixelPairs {
 #pragma unroll 1
       for (int left = digits_;;) {
 #pragma unroll
-        for (int s = 0; s < kSteps; ++s, fragment += 32)
-          add(weights_at<kParts>(fragment), words[s], sums);
+        for (int s = 0; s < kRowGroups; ++s, fragment += 32)
+          add(weights_at<kPixelBytes>(fragment), words[s], sums);
         if (--left == 0) break;
         shift_sums(left == 1 ? start_[0] : 0, sums);
       }
@@ -155,13 +154,15 @@ class PixelPairs {
     for (int c = 0; c < kFiltered; ++c)
 #pragma unroll
       for (int w = 0; w < 4; ++w)
-        made[c][w] = pair_word<kCodes>(sums[c][2 * (w % 2)], sums[c][2 * (w % 2) + 1], w / 2,
-                                       codes.general, codes.scale, codes.base);
+        made[c][w] =
+            quantise_pair_word<kQuantiser>(sums[c][2 * (w % 2)], sums[c][2 * (w % 2) + 1], w / 2,
+                                           quantiser.general, quantiser.scale, quantiser.base);
     __syncwarp();
     const int lane = threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < kParts; ++i)
-      *ring.piece(lane / 4, kParts * (lane % 4) + i) = pixel_piece<kParts>(made, first, i);
+    for (int i = 0; i < kPixelBytes; ++i)
+      *ring.vector(lane / 4, kPixelBytes * (lane % 4) + i) =
+          pixel_vector<kPixelBytes>(made, first, i);
   }
 
  private:
@@ -172,22 +173,22 @@ class PixelPairs {
   }
 
   const uint4* fragments_;
-  uint4 only_[kSteps];
+  uint4 only_[kRowGroups];
   int digits_;
   int start_[4];
 };
 
 /// Products of 4 rows x 4 samples, in the same terms.
-template <Codes kCodes>
+template <Quantiser kQuantiser>
 class PixelQuads {
-  static constexpr bool kOne = kCodes == Codes::kBits;
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
   static constexpr int kQuads = 2;  ///< In a row of a column.
   using Words = unsigned[kFiltered][4];
   using Sums = int[kFiltered][kQuads][4];
   using Weights = uint4[kQuadWords][2];
 
  public:
-  static constexpr int kGroups = kQuadGroups;
+  static constexpr int kRowGroups = kQuadRowGroups;
   static constexpr int kFragments = kOne ? 0 : 2 * kQuadWords;
 
   __device__ PixelQuads(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
@@ -197,11 +198,11 @@ class PixelQuads {
       load([&](int i) { return __ldg(plane.fragments + threadIdx.x + i); }, only_);
   }
 
-  template <int kParts, class Group>
-  __device__ __forceinline__ void filter(const Group& group, const PixelCodes& codes, int first,
-                                         PixelRing<kParts>& ring) const {
+  template <int kPixelBytes, class LoadRows>
+  __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
+                                         int first, PixelRing<kPixelBytes>& ring) const {
     Sums sums[2];
-    Words words[kQuadGroups];
+    Words words[kQuadRowGroups];
     int start[4];
 #pragma unroll
     for (int k = 0; k < 4; ++k)
@@ -211,19 +212,19 @@ class PixelQuads {
     if constexpr (kOne) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        group(2 * half, words[2 * half]);
-        group(2 * half + 1, words[2 * half + 1]);
+        load_rows(2 * half, words[2 * half]);
+        load_rows(2 * half + 1, words[2 * half + 1]);
         add(only_, half, words, sums);
       }
     } else {
 #pragma unroll
-      for (int s = 0; s < kQuadGroups; ++s)
-        group(s, words[s]);
+      for (int s = 0; s < kQuadRowGroups; ++s)
+        load_rows(s, words[s]);
       const uint4* fragments = fragments_;
 #pragma unroll 1
       for (int left = digits_;;) {
         Weights weights;
-        load([&](int i) { return weights_at<kParts>(fragments + i); }, weights);
+        load([&](int i) { return weights_at<kPixelBytes>(fragments + i); }, weights);
         add(weights, 0, words, sums);
         add(weights, 1, words, sums);
         if (--left == 0) break;
@@ -237,13 +238,14 @@ class PixelQuads {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int c = 0; c < kFiltered; ++c)
-        quad_words<kCodes>(sums[half][c], codes.general, codes.scale, codes.base, made[half][c]);
+        quantise_quads<kQuantiser>(sums[half][c], quantiser.general, quantiser.scale,
+                                   quantiser.base, made[half][c]);
     __syncwarp();
     const int lane = threadIdx.x, column = 2 * (lane % 4) + lane / 16;
 #pragma unroll
     for (int half = 0; half < 2; ++half)
       ring.keep(lane / 4 % 4 + 4 * half, column,
-                [&](int n) { return pixel_word<kParts>(made[half], first, n); });
+                [&](int n) { return pixel_word<kPixelBytes>(made[half], first, n); });
   }
 
  private:
@@ -259,7 +261,8 @@ class PixelQuads {
   /// Adds the products with groups 2 half and 2 half + 1: whole ones of their own rows, and halves
   /// of the other four.
   static __device__ __forceinline__ void add(const Weights& weights, int half,
-                                             const Words (&words)[kQuadGroups], Sums (&sums)[2]) {
+                                             const Words (&words)[kQuadRowGroups],
+                                             Sums (&sums)[2]) {
     const Words &above = words[2 * half], &below = words[2 * half + 1];
 #pragma unroll
     for (int m = 0; m < kQuadWords; ++m) {
@@ -287,21 +290,24 @@ class PixelQuads {
 };
 
 /// `steps` times 64 pixels x 8 rows, one below the other.
-template <class Way, int kParts>
-__device__ __forceinline__ void march_pixels(const TensorArguments& a, const TensorPlane& plane,
-                                             int x, int y, int steps, const uint4* weights,
-                                             PixelRing<kParts>& ring) {
-  using Ring = PixelRing<kParts>;
+template <class Products, int kPixelBytes>
+__device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
+                                                  const TensorPlane& plane, int x, int y, int steps,
+                                                  const uint4* weights,
+                                                  PixelRing<kPixelBytes>& ring) {
+  using Ring = PixelRing<kPixelBytes>;
   const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
-  fetch_pixels<kParts>(plane, x, top, kGroupRows * Way::kGroups + kRows * (a.early_steps - 1));
-  const Way way(a, plane, weights);
-  const PixelCodes codes = {plane.phase[0].general, in_register(plane.scale),
-                            in_register(plane.phase[0].base)};
+  prefetch_pixels<kPixelBytes>(
+      plane, x, top, kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+  const Products products(a, plane, weights);
+  const PixelQuantiser quantiser = {plane.phase[0].general, in_register(plane.scale),
+                                    in_register(plane.phase[0].base)};
   const int first = plane.phase[0].filtered ? 0 : 1;
   steps = min(steps, (plane.rows - y + kRows - 1) / kRows);
-  PixelRows<kParts> rows(a, plane, x, top, kGroupRows * Way::kGroups + kRows * (steps - 1));
-  const PixelGhosts<kParts> ghosts(a, plane, x);
-  PixelOutput<kParts> output(a, plane, ring, x, y);
+  PixelRows<kPixelBytes> rows(a, plane, x, top,
+                              kRowGroupRows * Products::kRowGroups + kRows * (steps - 1));
+  const PixelGhosts<kPixelBytes> ghosts(a, plane, x);
+  PixelOutput<kPixelBytes> output(a, plane, ring, x, y);
   await_previous_launch();
 #pragma unroll 1
   for (int stage = 0; stage < kStages; ++stage)
@@ -324,12 +330,12 @@ __device__ __forceinline__ void march_pixels(const TensorArguments& a, const Ten
       ghosts.make(top + kRows * (step + 1), ring.rows + far);
       __syncwarp();
     }
-    way.template filter<kParts>(
+    products.template filter<kPixelBytes>(
         [&](int s, auto& words) {
-          part_pixels<kParts>(ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kGroupBytes + own,
-                              first, words);
+          deinterleave_pixels<kPixelBytes>(
+              ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kRowGroupBytes + own, first, words);
         },
-        codes, first, ring);
+        quantiser, first, ring);
     // All lanes have seen the stage that the step before began with, and what it copied.
     if (step > 0) rows.start(ring.rows + last);
     last = near;
@@ -338,17 +344,17 @@ __device__ __forceinline__ void march_pixels(const TensorArguments& a, const Ten
   }
 }
 
-/// kParts: the bytes of a pixel.
-template <class Way, int kParts>
+/// kPixelBytes: the bytes of a pixel.
+template <class Products, int kPixelBytes>
 __global__ void __launch_bounds__(32 * kWarps, 3)
     tensor_pixels_kernel(const __grid_constant__ TensorArguments a) {
-  __shared__ __align__(16) PixelRing<kParts> rings[kWarps];
-  constexpr bool kShared = kSharedWeights<kParts> && Way::kFragments > 0;
-  constexpr int kMostWeights = kShared ? kMostDigits * Way::kFragments * 32 : 1;
+  __shared__ __align__(16) PixelRing<kPixelBytes> rings[kWarps];
+  constexpr bool kShared = kSharedWeights<kPixelBytes> && Products::kFragments > 0;
+  constexpr int kMostWeights = kShared ? kMostDigits * Products::kFragments * 32 : 1;
   __shared__ uint4 weights[kMostWeights];
   admit_next_launch();
   if constexpr (kShared)
-    bring_weights(a.plane[0].fragments, a.digits * Way::kFragments * 32, weights);
+    copy_weights_to_shared(a.plane[0].fragments, a.digits * Products::kFragments * 32, weights);
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
     ++p;
@@ -356,60 +362,43 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
   const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
   const int row =
-      static_cast<int>(plane.columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
-  const int x = (static_cast<int>(item) - row * plane.columns) * PixelRing<kParts>::kTileBytes;
+      static_cast<int>(plane.tile_columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
+  const int x =
+      (static_cast<int>(item) - row * plane.tile_columns) * PixelRing<kPixelBytes>::kTileBytes;
   const int y = row * kRows * a.steps;
   if (y >= plane.rows) return;
-  march_pixels<Way, kParts>(a, plane, x, y, a.steps, kShared ? weights : plane.fragments,
-                            rings[threadIdx.y]);
+  slide_down_pixels<Products, kPixelBytes>(a, plane, x, y, a.steps,
+                                           kShared ? weights : plane.fragments, rings[threadIdx.y]);
 }
 
-using PixelsKernel = void (*)(TensorArguments);
-
-template <Codes kCodes, int kParts>
-PixelsKernel select_way(const TensorArguments& a) {
-  if (a.form == Form::kTensorPixelQuads) return tensor_pixels_kernel<PixelQuads<kCodes>, kParts>;
-  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kCodes, 0>, kParts>
-                           : tensor_pixels_kernel<PixelPairs<kCodes, 1>, kParts>;
+template <Quantiser kQuantiser, int kPixelBytes>
+TensorKernel select_products(const TensorArguments& a) {
+  if (a.form == Form::kTensorPixelQuads)
+    return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
+  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kPixelBytes>
+                           : tensor_pixels_kernel<PixelPairs<kQuantiser, 1>, kPixelBytes>;
 }
 
-template <int kParts>
-PixelsKernel select_codes(const TensorArguments& a, Codes codes) {
-  switch (codes) {
-    case Codes::kBits:
-      return select_way<Codes::kBits, kParts>(a);
-    case Codes::kFloat:
-      return select_way<Codes::kFloat, kParts>(a);
-    case Codes::kGeneral:
+template <int kPixelBytes>
+TensorKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return select_products<Quantiser::kBits, kPixelBytes>(a);
+    case Quantiser::kFloat:
+      return select_products<Quantiser::kFloat, kPixelBytes>(a);
+    case Quantiser::kGeneral:
       break;
   }
-  return select_way<Codes::kGeneral, kParts>(a);
+  return select_products<Quantiser::kGeneral, kPixelBytes>(a);
 }
 
-PixelsKernel select_kernel(const TensorArguments& a, Codes codes) {
-  return a.plane[0].parts == 3 ? select_codes<3>(a, codes) : select_codes<4>(a, codes);
-}
-
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
-}
-
-cudaError_t resident(const TensorArguments& arguments, int* blocks) {
-  return resident_blocks(select_kernel(arguments, Codes::kFloat), 32 * kWarps, blocks);
-}
-
-cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.codes),
-                            dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
-                            stream, arguments);
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
+  return a.plane[0].deinterleaved == 3 ? select_codes<3>(a, quantiser)
+                                       : select_codes<4>(a, quantiser);
 }
 
 }  // namespace
 
-const TensorLauncher kTensorPixelsLauncher = {load, resident, launch};
+const TensorLauncher kTensorPixelsLauncher = kLauncherOf<select_kernel>;
 
 }  // namespace convolve

@@ -15,6 +15,7 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
 
 namespace convolve {
@@ -59,13 +60,13 @@ struct TileWords {
 /// sum += a digit of the mask, from `fragment` on, times what a lane sees from `from` on. What a
 /// step needs is loaded a step before, the last time for none: tile and fragments have room for
 /// that.
-template <int kGroupRows, int kBlocks>
+template <int kWindowRows, int kBlocks>
 __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
                                           const std::uint8_t* from, const uint4* fragment,
                                           int (&sum)[kBlocks][kRows][4]) {
-  constexpr int kApart = kRows / kGroupRows;
+  constexpr int kApart = kRows / kWindowRows;
   const unsigned even = 0x3210 + 0x1111 * a.tiles.window.shift;
-  const int down = kGroupRows * pitch, steps = a.tiles.window.steps;
+  const int down = kWindowRows * pitch, windows_down = a.tiles.window.windows_down;
 #pragma unroll 1
   for (int segment = 0; segment < a.tiles.window.segments; ++segment) {
     const std::uint8_t* at = from + kWindowBytes * segment;
@@ -89,14 +90,14 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
     };
     if constexpr (kBlocks == 1) {
 #pragma unroll 2
-      for (int s = 0; s < steps; ++s)
+      for (int s = 0; s < windows_down; ++s)
         step(true, false, false);
     } else {
 #pragma unroll
       for (int s = 0; s < kApart; ++s)
         step(true, false, s == kApart - 1);
 #pragma unroll 2
-      for (int s = kApart; s < steps; ++s)
+      for (int s = kApart; s < windows_down; ++s)
         step(true, true, true);
 #pragma unroll
       for (int s = 0; s < kApart; ++s)
@@ -107,7 +108,7 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
 }
 
 /// sum = start + the mask times a component, of which a byte's plane follows the other.
-template <int kGroupRows, int kBytes, int kBlocks>
+template <int kWindowRows, int kBytes, int kBlocks>
 __device__ __forceinline__ void add_digits(const TensorArguments& a, const TensorPlane& plane,
                                            int start, const TensorTile& tile,
                                            const std::uint8_t* from,
@@ -121,15 +122,15 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
 #pragma unroll
       for (int k = 0; k < 4; ++k)
         sum[b][i][k] = power == 0 ? start : 0;
-  const int size = 32 * a.tiles.window.steps * a.tiles.window.segments;
+  const int size = 32 * a.tiles.window.windows_down * a.tiles.window.segments;
 #pragma unroll 1
   for (;; --power) {
 #pragma unroll 1
     for (int byte = 0; byte < kBytes; ++byte) {
       const int digit = power - byte;
       if (digit < 0 || digit >= a.digits) continue;
-      add_digit<kGroupRows>(a, tile.pitch, from + byte * tile.rows * tile.pitch,
-                            plane.fragments + threadIdx.x + (a.digits - 1 - digit) * size, sum);
+      add_digit<kWindowRows>(a, tile.pitch, from + byte * tile.rows * tile.pitch,
+                             plane.fragments + threadIdx.x + (a.digits - 1 - digit) * size, sum);
     }
     if (power == 0) return;
 #pragma unroll
@@ -143,43 +144,46 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
 }
 
 /// The codes of sixteen samples of a column as they lie in memory, 4 kBytes words.
-template <Codes kCodes, int kBytes>
-__device__ __forceinline__ void make_codes(const TensorPlane& plane, const TensorPhase& phase,
-                                           int half, const int (&sum)[kRows][4],
-                                           unsigned (&words)[4 * kBytes]) {
+template <Quantiser kQuantiser, int kBytes>
+__device__ __forceinline__ void quantise_column(const TensorPlane& plane, const TensorPhase& phase,
+                                                int half, const int (&sum)[kRows][4],
+                                                unsigned (&words)[4 * kBytes]) {
   if constexpr (kBytes == 1) {
-    const uint4 sixteen = pair_codes<kCodes>(sum, half, phase.general, plane.scale, phase.base);
-    words[0] = sixteen.x;
-    words[1] = sixteen.y;
-    words[2] = sixteen.z;
-    words[3] = sixteen.w;
+    const uint4 vector =
+        quantise_pair_column<kQuantiser>(sum, half, phase.general, plane.scale, phase.base);
+    words[0] = vector.x;
+    words[1] = vector.y;
+    words[2] = vector.z;
+    words[3] = vector.w;
   } else {
-    pair_samples<kCodes>(
+    quantise_to_samples<kQuantiser>(
         plane, phase, [&](int i) { return make_int2(sum[i][half], sum[i][2 + half]); }, words);
   }
 }
 
 template <int kBytes>
-__device__ __forceinline__ void tile_codes(const TensorArguments& a, const TensorPlane& plane,
-                                           const TensorPhase& phase, int half,
-                                           const int (&sum)[kRows][4],
-                                           unsigned (&words)[4 * kBytes]) {
-  if (a.codes == Codes::kBits)
-    make_codes<Codes::kBits, kBytes>(plane, phase, half, sum, words);
-  else if (a.codes == Codes::kFloat)
-    make_codes<Codes::kFloat, kBytes>(plane, phase, half, sum, words);
+__device__ __forceinline__ void quantise_tile_column(const TensorArguments& a,
+                                                     const TensorPlane& plane,
+                                                     const TensorPhase& phase, int half,
+                                                     const int (&sum)[kRows][4],
+                                                     unsigned (&words)[4 * kBytes]) {
+  if (a.quantiser == Quantiser::kBits)
+    quantise_column<Quantiser::kBits, kBytes>(plane, phase, half, sum, words);
+  else if (a.quantiser == Quantiser::kFloat)
+    quantise_column<Quantiser::kFloat, kBytes>(plane, phase, half, sum, words);
   else
-    make_codes<Codes::kGeneral, kBytes>(plane, phase, half, sum, words);
+    quantise_column<Quantiser::kGeneral, kBytes>(plane, phase, half, sum, words);
 }
 
-template <int kGroupRows, int kComponents, int kBytes>
+template <int kWindowRows, int kComponents, int kBytes>
 __device__ __forceinline__ void filter_tile(const TensorArguments& a, const TensorPlane& plane,
                                             int block, std::uint8_t* memory) {
   constexpr int kBlocks = row_blocks(kComponents), kAcross = warps_across(kComponents);
   const TensorTile& tile = a.tiles.tile[kComponents == 1 ? 0 : 1];
   const int tile_row = static_cast<int>(
-      plane.columns == 1 ? block : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
-  const int tile_x = (block - tile_row * plane.columns) * kTensorTileBytes * kAcross;
+      plane.tile_columns == 1 ? block
+                              : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
+  const int tile_x = (block - tile_row * plane.tile_columns) * kTensorTileBytes * kAcross;
   const int tile_y = tile_row * kTensorTileRows;
   fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
                                  memory, static_cast<int>(threadIdx.x + 32 * threadIdx.y));
@@ -190,8 +194,8 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
   const int across = threadIdx.y % kAcross, top = threadIdx.y / kAcross * kRows * kBlocks;
   const int x = kTensorTileBytes * across;
   // What the lane sees of operand B, and where the outputs it will have lie in the tile.
-  const int seen = (top + (kGroupRows == 2 ? t / 2 : 0)) * tile.pitch + tile.margin -
-                   a.tiles.window.left + x + kColumnBytes * c + 8 * (kGroupRows == 2 ? t % 2 : t);
+  const int seen = (top + (kWindowRows == 2 ? t / 2 : 0)) * tile.pitch + tile.margin -
+                   a.tiles.window.left + x + kColumnBytes * c + 8 * (kWindowRows == 2 ? t % 2 : t);
   const int own = (top + a.anchor_y + lane / 4) * tile.pitch + tile.margin + x + kColumnBytes * t;
   constexpr int kFar = 4 * kColumnBytes;
   unsigned codes[kBlocks][2][kComponents][4 * kBytes];
@@ -209,12 +213,12 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
       }
     }
     int sum[kBlocks][kRows][4];
-    add_digits<kGroupRows, kBytes>(a, plane, phase.start, tile, component + seen, sum);
+    add_digits<kWindowRows, kBytes>(a, plane, phase.start, tile, component + seen, sum);
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        tile_codes<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
+        quantise_tile_column<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
   }
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
@@ -239,7 +243,7 @@ CONVOLVE_HD constexpr int resident(unsigned kinds) {
 }
 
 /// kKinds: TensorTiles::kinds.
-template <int kGroupRows, unsigned kKinds>
+template <int kWindowRows, unsigned kKinds>
 __global__ void __launch_bounds__(32 * kWarps, resident(kKinds))
     tensor_tile_kernel(const __grid_constant__ TensorArguments a) {
   extern __shared__ __align__(16) std::uint8_t memory[];
@@ -252,44 +256,42 @@ __global__ void __launch_bounds__(32 * kWarps, resident(kKinds))
   await_previous_launch();
   if constexpr (kKinds == 0b11) {
     if (plane.period == 1)
-      filter_tile<kGroupRows, 1, 1>(a, plane, block, memory);
+      filter_tile<kWindowRows, 1, 1>(a, plane, block, memory);
     else
-      filter_tile<kGroupRows, 2, 1>(a, plane, block, memory);
+      filter_tile<kWindowRows, 2, 1>(a, plane, block, memory);
   } else if constexpr (kKinds == 0b110000) {
     if (plane.period == 1)
-      filter_tile<kGroupRows, 1, 2>(a, plane, block, memory);
+      filter_tile<kWindowRows, 1, 2>(a, plane, block, memory);
     else
-      filter_tile<kGroupRows, 2, 2>(a, plane, block, memory);
+      filter_tile<kWindowRows, 2, 2>(a, plane, block, memory);
   } else {
     constexpr int kComponents = kKinds == 0b1 ? 1 : kKinds == 0b10000 ? 1 : kKinds == 0b100 ? 3 : 4;
-    filter_tile<kGroupRows, kComponents, kKinds == 0b10000 ? 2 : 1>(a, plane, block, memory);
+    filter_tile<kWindowRows, kComponents, kKinds == 0b10000 ? 2 : 1>(a, plane, block, memory);
   }
 }
 
-using TileKernel = void (*)(TensorArguments);
-
-template <int kGroupRows>
-TileKernel select_kinds(unsigned kinds) {
+template <int kWindowRows>
+TensorKernel select_kinds(unsigned kinds) {
   switch (kinds) {
     case 0b1:
-      return tensor_tile_kernel<kGroupRows, 0b1>;
+      return tensor_tile_kernel<kWindowRows, 0b1>;
     case 0b100:
-      return tensor_tile_kernel<kGroupRows, 0b100>;
+      return tensor_tile_kernel<kWindowRows, 0b100>;
     case 0b1000:
-      return tensor_tile_kernel<kGroupRows, 0b1000>;
+      return tensor_tile_kernel<kWindowRows, 0b1000>;
     case 0b10000:
-      return tensor_tile_kernel<kGroupRows, 0b10000>;
+      return tensor_tile_kernel<kWindowRows, 0b10000>;
     case 0b100000:
     case 0b110000:
-      return tensor_tile_kernel<kGroupRows, 0b110000>;
+      return tensor_tile_kernel<kWindowRows, 0b110000>;
     default:
-      return tensor_tile_kernel<kGroupRows, 0b11>;
+      return tensor_tile_kernel<kWindowRows, 0b11>;
   }
 }
 
-TileKernel select_kernel(const TensorArguments& a) {
-  return a.tiles.window.group_rows == 2 ? select_kinds<2>(a.tiles.kinds)
-                                        : select_kinds<1>(a.tiles.kinds);
+TensorKernel select_kernel(const TensorArguments& a) {
+  return a.tiles.window.window_rows == 2 ? select_kinds<2>(a.tiles.kinds)
+                                         : select_kinds<1>(a.tiles.kinds);
 }
 
 cudaError_t load(const TensorArguments& arguments) {
@@ -297,8 +299,7 @@ cudaError_t load(const TensorArguments& arguments) {
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments), dim3(static_cast<unsigned>(arguments.blocks)),
-                            dim3(32, kWarps), arguments.tiles.bytes, stream, arguments);
+  return launch_warps(select_kernel(arguments), arguments, arguments.tiles.bytes, stream);
 }
 
 }  // namespace

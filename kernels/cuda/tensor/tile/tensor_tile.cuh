@@ -107,7 +107,7 @@ struct Chunk {
 };
 
 /// Where a block's tile lies: its first column and row in the picture, either may be outside.
-struct TilePlace {
+struct HaloOrigin {
   int x;
   int y;
 };
@@ -203,7 +203,7 @@ __device__ __forceinline__ void fill_inside(const TensorPlane& plane, const Tens
 /// kEights of 8.
 template <int kComponents, int kBytes, bool kEights = false>
 __device__ __forceinline__ void fill_tile(const TensorArguments& a, const TensorPlane& plane,
-                                          const TensorTile& tile, TilePlace at,
+                                          const TensorTile& tile, HaloOrigin at,
                                           std::uint8_t* memory, int thread) {
   constexpr int kPlanes = kComponents * kBytes;
   const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;

@@ -7,8 +7,8 @@
 namespace convolve {
 namespace {
 
-constexpr int kPieceLuma = 8, kPieceChroma = 4;  ///< Samples of a piece, of either chroma four.
-constexpr int kPackedPiece = kPieceLuma + 2 * kPieceChroma;
+constexpr int kVectorLuma = 8, kVectorChroma = 4;  ///< Samples of a vector, of either chroma four.
+constexpr int kPackedVectorBytes = kVectorLuma + 2 * kVectorChroma;
 
 /// True if luma has the even bytes.
 __device__ __forceinline__ bool luma_first(const TensorPlane& plane) {
@@ -25,12 +25,12 @@ __device__ __forceinline__ unsigned packed_black(const TensorPlane& plane, int k
   return 0x01010101u * static_cast<unsigned>(plane.phase[packed_phase(plane, k)].black);
 }
 
-/// A piece, its components apart.
-struct PackedPiece {
+/// A vector, its components apart.
+struct PackedSamples {
   uint2 luma;
   unsigned chroma[2];
 
-  __device__ __forceinline__ PackedPiece(const uint4& bytes, bool luma_first) {
+  __device__ __forceinline__ PackedSamples(const uint4& bytes, bool luma_first) {
     const unsigned even = 0x6420, odd = 0x7531;
     const unsigned own = luma_first ? even : odd, others = luma_first ? odd : even;
     luma = make_uint2(__byte_perm(bytes.x, bytes.y, own), __byte_perm(bytes.z, bytes.w, own));
@@ -41,7 +41,7 @@ struct PackedPiece {
   }
 };
 
-/// A piece as it lies in memory.
+/// A vector as it lies in memory.
 __device__ __forceinline__ uint4 packed_bytes(uint2 luma, unsigned even, unsigned odd,
                                               bool luma_first) {
   const unsigned low = luma_first ? 0x5140 : 0x1504, high = luma_first ? 0x7362 : 0x3726;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cuda/tensor/tensor_places.h"
+#include "kernels/cuda/tensor/tensor_geometry.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cuda/tensor/pixels/tensor_pixels.h"
 
 namespace convolve {
 namespace {
@@ -21,10 +20,10 @@ std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border borde
   std::uint32_t select = 0;
   for (int b = 0; b < 4; ++b) {
     const int byte = first + b;
-    const int period = plane.parts > 1 ? 1 : plane.period;
+    const int period = plane.deinterleaved > 1 ? 1 : plane.period;
     const int phase = (byte % period + period) % period;
-    const int step = plane.parts > 1 ? 1 : plane.phase[phase].step;
-    const int offset = plane.parts > 1 ? 0 : plane.phase[phase].offset;
+    const int step = plane.deinterleaved > 1 ? 1 : plane.phase[phase].step;
+    const int offset = plane.deinterleaved > 1 ? 0 : plane.phase[phase].offset;
     const int sample = border_index(border, (byte - offset) / step, plane.phase[phase].width);
     const int at = offset + sample * step - from;
     if (sample == kNoSignal || at < 0 || at >= 8) return std::nullopt;
@@ -40,14 +39,14 @@ int column_unit(const TensorPlane& plane) {
 
 /// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
 /// ghosts. `large`: as large quads see them.
-bool place_ghosts(TensorPlane& plane, Border border, bool large) {
+bool find_ghost_selectors(TensorPlane& plane, Border border, bool large) {
   const int unit = column_unit(plane);
   if (plane.row_bytes % unit != 0 || plane.row_bytes < 2 * unit ||
       plane.whole_bytes != plane.row_bytes)
     return false;
   if (border == Border::kZero || border == Border::kWrap) return true;
   const auto left = ghost_select(plane, border, -4, 0);
-  const int end = plane.row_bytes / plane.parts;
+  const int end = plane.row_bytes / plane.deinterleaved;
   const auto right = ghost_select(plane, border, end, end - 8);
   plane.ghost_select[0] = left.value_or(0);
   plane.ghost_select[1] = right.value_or(0);
@@ -62,7 +61,7 @@ bool place_ghosts(TensorPlane& plane, Border border, bool large) {
 
 /// The selectors of four ghosts of a component on either side of a row, of its first eight samples
 /// and of its last.
-void near_selects(Border border, int width, std::uint32_t (&selects)[2]) {
+void near_ghost_selectors(Border border, int width, std::uint32_t (&selects)[2]) {
   if (border == Border::kZero || border == Border::kWrap) return;  // Which need none.
   const int beyond[2] = {-4, width}, near[2] = {0, width - 8};
   for (const int side : {0, 1}) {
@@ -76,7 +75,7 @@ void near_selects(Border border, int width, std::uint32_t (&selects)[2]) {
 
 /// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
 /// or where pairs are made beside each other, all blocks of a row of tiles one after the other.
-int place_blocks(TensorArguments& arguments) {
+int assign_blocks(TensorArguments& arguments) {
   const bool beside =
       arguments.form != Form::kTensorColumns && arguments.form != Form::kTensorSliding;
   int blocks = 0;
@@ -88,15 +87,15 @@ int place_blocks(TensorArguments& arguments) {
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
     plane.first_block = blocks;
-    plane.edge_blocks = blocks_of(plane.columns - plane.inner_columns, plane.rows, 1);
-    blocks += plane.edge_blocks + blocks_of(plane.inner_columns, plane.rows, arguments.steps);
+    plane.edge_blocks = blocks_of(plane.tile_columns - plane.inner_tile_columns, plane.rows, 1);
+    blocks += plane.edge_blocks + blocks_of(plane.inner_tile_columns, plane.rows, arguments.steps);
   }
   return blocks;
 }
 
 }  // namespace
 
-void place_words(TensorPlane& plane) {
+void find_word_stores(TensorPlane& plane) {
   plane.plain = plane.uniform && aligned(plane.dst, plane.dst_pitch, 4);
   if (!plane.copies) return;
   plane.plain = plane.plain && aligned(plane.src, plane.src_pitch, 4) && 4 % plane.period == 0;
@@ -105,22 +104,23 @@ void place_words(TensorPlane& plane) {
     if (!plane.phase[b % plane.period].filtered) plane.kept |= 0xFFu << (8 * b);
 }
 
-void place_columns(TensorPlane& plane) {
-  plane.columns = divide_up(plane.row_bytes, kTensorTileBytes);
-  plane.inner_first = divide_up(plane.left, kTensorTileBytes);
+void find_inner_tile_columns(TensorPlane& plane) {
+  plane.tile_columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.first_inner_tile_column = divide_up(plane.left, kTensorTileBytes);
   // The last column whose windows end inside.
   const int reach = kTensorTileBytes - kColumnBytes + kWindowBytes * plane.segments - plane.left;
   const int end =
       plane.whole_bytes < reach ? 0 : (plane.whole_bytes - reach) / kTensorTileBytes + 1;
-  plane.inner_columns = aligned(plane.src, plane.src_pitch, 8)
-                            ? std::max(0, std::min(end, plane.columns) - plane.inner_first)
-                            : 0;
-  if (plane.inner_columns == 0) plane.inner_first = 0;
-  plane.inner_reciprocal = reciprocal(plane.inner_columns);
-  plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
+  plane.inner_tile_columns =
+      aligned(plane.src, plane.src_pitch, 8)
+          ? std::max(0, std::min(end, plane.tile_columns) - plane.first_inner_tile_column)
+          : 0;
+  if (plane.inner_tile_columns == 0) plane.first_inner_tile_column = 0;
+  plane.inner_reciprocal = reciprocal(plane.inner_tile_columns);
+  plane.edge_reciprocal = reciprocal(plane.tile_columns - plane.inner_tile_columns);
 }
 
-void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large) {
+void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large) {
   const bool wide = plane.sample_bytes == 2;
   // What an inner column reads lies within 8 bytes of it, and so does what an edge loads; or of
   // samples of two bytes within 16.
@@ -132,36 +132,36 @@ void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large) {
       plane.pair_black = wide ? 0x00010001u * encode_sample<std::uint16_t>(black, plane.layout)
                               : 0x01010101u * static_cast<std::uint32_t>(black);
   }
-  place_columns(plane);
-  if (!sixteen) {
-    plane.inner_first = plane.inner_columns = 0;
-    plane.edge_reciprocal = reciprocal(plane.columns);
+  find_inner_tile_columns(plane);
+  if (!aligned16) {
+    plane.first_inner_tile_column = plane.inner_tile_columns = 0;
+    plane.edge_reciprocal = reciprocal(plane.tile_columns);
     return;
   }
   // Pixels have tiles of their own, all alike.
-  const bool pixels = !wide && plane.parts > 2;
+  const bool pixels = !wide && plane.deinterleaved > 2;
   if (pixels)
-    plane.columns = divide_up(plane.row_bytes, kPixelTile * plane.parts);
-  else if (!place_ghosts(plane, border, large))
+    plane.tile_columns = divide_up(plane.row_bytes, kPixelTileWidth * plane.deinterleaved);
+  else if (!find_ghost_selectors(plane, border, large))
     return;
-  plane.inner_first = 0;
+  plane.first_inner_tile_column = 0;
   // The ghosts of a column at the right edge that has none beside it are not found.
   const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == column_unit(plane);
-  plane.inner_columns = plane.columns - (alone ? 1 : 0);
-  plane.inner_reciprocal = reciprocal(plane.inner_columns);
-  plane.edge_reciprocal = reciprocal(plane.columns - plane.inner_columns);
+  plane.inner_tile_columns = plane.tile_columns - (alone ? 1 : 0);
+  plane.inner_reciprocal = reciprocal(plane.inner_tile_columns);
+  plane.edge_reciprocal = reciprocal(plane.tile_columns - plane.inner_tile_columns);
 }
 
-void take_packed_pairs(TensorPlane& plane, Border border) {
+void prepare_packed_pairs(TensorPlane& plane, Border border) {
   const int chroma = plane.row_bytes / 4;
-  near_selects(border, 2 * chroma, plane.ghost_select);
-  near_selects(border, chroma, plane.chroma_select);
-  plane.columns = plane.inner_columns = divide_up(plane.row_bytes, kTensorTileBytes);
-  plane.inner_first = 0;
-  plane.inner_reciprocal = reciprocal(plane.columns);
+  near_ghost_selectors(border, 2 * chroma, plane.ghost_select);
+  near_ghost_selectors(border, chroma, plane.chroma_select);
+  plane.tile_columns = plane.inner_tile_columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.first_inner_tile_column = 0;
+  plane.inner_reciprocal = reciprocal(plane.tile_columns);
 }
 
-bool on_sixteen(const TensorArguments& arguments) {
+bool aligned_to_16(const TensorArguments& arguments) {
   for (int p = 0; p < arguments.plane_count; ++p) {
     const TensorPlane& plane = arguments.plane[p];
     if (!aligned(plane.src, plane.src_pitch, 16) || !aligned(plane.dst, plane.dst_pitch, 16))
@@ -178,45 +178,45 @@ bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, bool packe
          width > std::max(tile.margin, tile.reach) && tile.reach < tile.margin + last;
 }
 
-int place_tiles(TensorArguments& arguments, int single_width, int width, int rows) {
+int assign_tiles(TensorArguments& arguments, int single_width, int width, int rows) {
   int tiles = 0;
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
     plane.first_block = tiles;
-    plane.columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
-                              plane.period == 1 ? single_width : width);
-    plane.inner_reciprocal = reciprocal(plane.columns);
-    tiles += plane.columns * divide_up(plane.rows, rows);
+    plane.tile_columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
+                                   plane.period == 1 ? single_width : width);
+    plane.inner_reciprocal = reciprocal(plane.tile_columns);
+    tiles += plane.tile_columns * divide_up(plane.rows, rows);
   }
   return tiles;
 }
 
-int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps) {
+int assign_steps(TensorArguments& arguments, int resident_blocks, int most_steps) {
   arguments.steps = 1;
-  int blocks = place_blocks(arguments);
+  int blocks = assign_blocks(arguments);
   while (blocks > resident_blocks && arguments.steps < most_steps) {
     ++arguments.steps;
-    blocks = place_blocks(arguments);
+    blocks = assign_blocks(arguments);
   }
   return blocks;
 }
 
-int place_pairs(TensorArguments& arguments, int resident_blocks) {
+int assign_pair_steps(TensorArguments& arguments, int resident_blocks) {
   const bool octets = arguments.plane[0].sample_bytes == 2;
-  const bool pixels = arguments.plane[0].parts > 2 && !octets;
+  const bool pixels = arguments.plane[0].deinterleaved > 2 && !octets;
   // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9). Octets
   // 15.3 us for 18.4 with three and 18.0 with five (GRAY16, 4K, 7x7, H100), but those that are not
   // sparse take as long in one wave as with several digits: 16.5 for 17.9 (9x9).
   const bool packed =
       arguments.form == Form::kTensorPackedPairs || arguments.form == Form::kTensorPackedQuads;
-  const int short_march = pixels || packed || octets ? 4 : 3;
+  const int short_slide = pixels || packed || octets ? 4 : 3;
   const bool one_wave = arguments.digits > 1 || (octets && !arguments.octets.sparse);
-  constexpr int kMostSteps = 16, kLongMarch = 4;
-  const int blocks = place_steps(arguments, resident_blocks, kMostSteps);
-  arguments.early_steps = 2;
-  if ((one_wave && !pixels) || arguments.steps <= kLongMarch) return blocks;
-  arguments.steps = arguments.early_steps = short_march;
-  return place_blocks(arguments);
+  constexpr int kMostSteps = 16, kLongSlide = 4;
+  const int blocks = assign_steps(arguments, resident_blocks, kMostSteps);
+  arguments.prefetched_steps = 2;
+  if ((one_wave && !pixels) || arguments.steps <= kLongSlide) return blocks;
+  arguments.steps = arguments.prefetched_steps = short_slide;
+  return assign_blocks(arguments);
 }
 
 }  // namespace convolve

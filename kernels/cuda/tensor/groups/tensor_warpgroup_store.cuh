@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sums of groups of kernel `tensor` (tensor_groups.cu) on their way into the picture.
+// Sums of groups of kernel `tensor` (tensor_warpgroups.cu) on their way into the picture.
 #pragma once
 
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
@@ -8,33 +8,34 @@
 namespace convolve {
 namespace {
 
-constexpr int kGroups = kGroupTileRows / kGroupRows;
-static_assert(kWarps == kGroupRows, "a warp of a product has one row of each group");
+constexpr int kTileRowGroups = kWarpgroupTileRows / kWarpgroupOutputRows;
+static_assert(kWarps == kWarpgroupOutputRows, "a warp of a product has one row of each group");
 
 /// The first output of a tile.
 struct TileOrigin {
   int x, y;
 
   /// Where its samples begin in the picture.
-  __device__ __forceinline__ TilePlace place(const TensorArguments& a) const {
-    return {x - a.groups.tile.margin, y - a.anchor_y};
+  __device__ __forceinline__ HaloOrigin with_halo(const TensorArguments& a) const {
+    return {x - a.warpgroups.tile.margin, y - a.anchor_y};
   }
 };
 
 /// Calls work(i, words) for each group: the words are four adjacent samples of a row of outputs, as
 /// they lie in memory. kSplit: what `sum` has are values, floats.
-template <Codes kCodes, bool kSplit, int kBytes, class Work>
-__device__ __forceinline__ void each_code(const TensorPlane& plane, const TensorPhase& phase,
-                                          const int (&sum)[kGroups][4], const Work& work) {
-  if constexpr (kBytes == 1 && kCodes == Codes::kGeneral) {
-    with_general_code(phase.general, [&](const auto& code) {
+template <Quantiser kQuantiser, bool kSplit, int kBytes, class Work>
+__device__ __forceinline__ void for_each_word(const TensorPlane& plane, const TensorPhase& phase,
+                                              const int (&sum)[kTileRowGroups][4],
+                                              const Work& work) {
+  if constexpr (kBytes == 1 && kQuantiser == Quantiser::kGeneral) {
+    with_general_quantiser(phase.general, [&](const auto& quantise) {
       const int most = phase.general.max_code;
 #pragma unroll
-      for (int i = 0; i < kGroups; ++i) {
+      for (int i = 0; i < kTileRowGroups; ++i) {
         unsigned bytes[4];
 #pragma unroll
         for (int k = 0; k < 4; ++k)
-          bytes[k] = static_cast<unsigned>(min(max(code(sum[i][k]), 0), most));
+          bytes[k] = static_cast<unsigned>(min(max(quantise(sum[i][k]), 0), most));
         const unsigned words[1] = {
             transpose(bytes[0] | bytes[2] << 8 | bytes[1] << 16 | bytes[3] << 24)};
         work(i, words);
@@ -42,22 +43,23 @@ __device__ __forceinline__ void each_code(const TensorPlane& plane, const Tensor
     });
   } else {
 #pragma unroll
-    for (int i = 0; i < kGroups; ++i) {
+    for (int i = 0; i < kTileRowGroups; ++i) {
       if constexpr (kBytes == 1) {
         const float bases[4] = {phase.base, phase.base, phase.base, phase.base};
-        const unsigned words[1] = {transpose(fast_codes<kCodes>(sum[i], plane.scale, bases))};
+        const unsigned words[1] = {
+            transpose(quantise_fast<kQuantiser>(sum[i], plane.scale, bases))};
         work(i, words);
       } else {
         unsigned pairs[2];
         if constexpr (kSplit) {
-          const auto code = [&](int k) { return __float2int_rn(__int_as_float(sum[i][k])); };
+          const auto quantise = [&](int k) { return __float2int_rn(__int_as_float(sum[i][k])); };
           const unsigned most = 0x00010001u * static_cast<unsigned>(plane.layout.max_code);
 #pragma unroll
           for (int n = 0; n < 2; ++n)
-            pairs[n] =
-                encode_two(__vminu2(clamp_two(code(2 * n), code(2 * n + 1)), most), plane.layout);
+            pairs[n] = encode_two(__vminu2(clamp_two(quantise(2 * n), quantise(2 * n + 1)), most),
+                                  plane.layout);
         } else {
-          pair_samples<kCodes>(
+          quantise_to_samples<kQuantiser>(
               plane, phase, [&](int n) { return make_int2(sum[i][2 * n], sum[i][2 * n + 1]); },
               pairs);
         }
@@ -83,13 +85,13 @@ struct OutputRows {
                                         int row) {
     const int at = (origin.x + column) * kPixelBytes, y = origin.y + row;
     to = plane.dst + y * plane.dst_pitch + at;
-    step = kGroupRows * plane.dst_pitch;
+    step = kWarpgroupOutputRows * plane.dst_pitch;
     room = plane.row_bytes - at;
-    rows = (plane.rows - y + kGroupRows - 1) / kGroupRows;
-    in_words = plane.sixteen;
+    rows = (plane.rows - y + kWarpgroupOutputRows - 1) / kWarpgroupOutputRows;
+    in_words = plane.aligned16;
     // By the tile's last row, not the lane's: the warps of a group must all take the same branch,
     // since they meet at a barrier in one of the two.
-    whole = in_words && origin.y + kGroupTileRows <= plane.rows &&
+    whole = in_words && origin.y + kWarpgroupTileRows <= plane.rows &&
             origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
   }
 
@@ -105,41 +107,43 @@ struct OutputRows {
 };
 
 /// Brings codes of sums to the picture, where there is one component and the tile lies inside.
-template <Codes kCodes, bool kSplit, int kBytes>
-__device__ __forceinline__ void store_codes(const TensorPlane& plane, const OutputRows<kBytes>& out,
-                                            const int (&sum)[kGroups][4]) {
-  each_code<kCodes, kSplit, kBytes>(plane, plane.phase[0], sum, [&](int i, const auto& words) {
-    unsigned component[1][kBytes];
+template <Quantiser kQuantiser, bool kSplit, int kBytes>
+__device__ __forceinline__ void quantise_to_picture(const TensorPlane& plane,
+                                                    const OutputRows<kBytes>& out,
+                                                    const int (&sum)[kTileRowGroups][4]) {
+  for_each_word<kQuantiser, kSplit, kBytes>(
+      plane, plane.phase[0], sum, [&](int i, const auto& words) {
+        unsigned component[1][kBytes];
 #pragma unroll
-    for (int b = 0; b < kBytes; ++b)
-      component[0][b] = words[b];
-    store_pixels<kBytes>(out.to + i * out.step, 0, true, component);
-  });
+        for (int b = 0; b < kBytes; ++b)
+          component[0][b] = words[b];
+        store_pixels<kBytes>(out.to + i * out.step, 0, true, component);
+      });
 }
 
 /// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
 /// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
-template <Codes kCodes, bool kSplit, int kBytes>
-__device__ __forceinline__ void keep_codes(const TensorPlane& plane, const TensorPhase& phase,
-                                           std::uint8_t* to, int plane_bytes, int step,
-                                           const int (&sum)[kGroups][4]) {
-  each_code<kCodes, kSplit, kBytes>(plane, phase, sum, [&](int i, const auto& words) {
+template <Quantiser kQuantiser, bool kSplit, int kBytes>
+__device__ __forceinline__ void quantise_to_tile(const TensorPlane& plane, const TensorPhase& phase,
+                                                 std::uint8_t* to, int plane_bytes, int step,
+                                                 const int (&sum)[kTileRowGroups][4]) {
+  for_each_word<kQuantiser, kSplit, kBytes>(plane, phase, sum, [&](int i, const auto& words) {
 #pragma unroll
     for (int b = 0; b < kBytes; ++b)
       *reinterpret_cast<unsigned*>(to + i * step + b * plane_bytes) = words[b];
   });
 }
 
-/// Brings what keep_codes() kept to the picture, and what is copied from where it lies.
+/// Brings what quantise_to_tile() kept to the picture, and what is copied from where it lies.
 template <int kBytes, int kComponents>
 __device__ __forceinline__ void store_components(const TensorArguments& a, const TensorPlane& plane,
                                                  OutputRows<kComponents * kBytes> out,
                                                  const std::uint8_t* own) {
-  const TensorTile& shape = a.groups.tile;
+  const TensorTile& shape = a.warpgroups.tile;
   const int plane_bytes = shape.rows * shape.pitch;
-  const int centre = a.anchor_y * shape.pitch + a.groups.window.left;
+  const int centre = a.anchor_y * shape.pitch + a.warpgroups.window.left;
 #pragma unroll 4
-  for (int i = 0; i < kGroups; ++i, own += kGroupRows * shape.pitch) {
+  for (int i = 0; i < kTileRowGroups; ++i, own += kWarpgroupOutputRows * shape.pitch) {
     unsigned words[kComponents][kBytes];
 #pragma unroll
     for (int k = 0; k < kComponents; ++k)

@@ -19,8 +19,9 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/warpgroup.cuh"
 #include "kernels/cuda/tensor/groups/tensor_ghosts.cuh"
-#include "kernels/cuda/tensor/groups/tensor_group_store.cuh"
+#include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
 #include "kernels/cuda/tensor/packed/tensor_packed.cuh"
+#include "kernels/cuda/tensor/tensor_launch.cuh"
 
 namespace convolve {
 namespace {
@@ -36,22 +37,22 @@ struct Roles {
   CONVOLVE_HD constexpr int warps() const { return kWarps * (producers + consumers); }
 };
 CONVOLVE_HD constexpr Roles roles(unsigned kinds, bool split) {
-  return split                         ? Roles{1, 2}
-         : kinds == 0b1                ? Roles{1, 4}
-         : group_producers(kinds) == 2 ? Roles{2, 2}
-                                       : Roles{1, 3};
+  return split                             ? Roles{1, 2}
+         : kinds == 0b1                    ? Roles{1, 4}
+         : warpgroup_producers(kinds) == 2 ? Roles{2, 2}
+                                           : Roles{1, 3};
 }
 
 /// Shared memory of a block: the stages, the weights and
 struct Barriers {
-  Barrier weights;                 ///< which are there,
-  Barrier full[kMostGroupStages];  ///< stages filled,
-  Barrier free[kMostGroupStages];  ///< and stages that may be.
+  Barrier weights;                     ///< which are there,
+  Barrier full[kMostWarpgroupStages];  ///< stages filled,
+  Barrier free[kMostWarpgroupStages];  ///< and stages that may be.
 };
-static_assert(sizeof(Barriers) <= kGroupBarrierBytes, "there is no room for them");
+static_assert(sizeof(Barriers) <= kWarpgroupBarrierBytes, "there is no room for them");
 
 /// The tiles of a block, one after the other through the stages.
-struct Turn {
+struct PipelineState {
   int tile;
   int stage;
   unsigned parity = 0;  ///< Of the phase of the stage's barriers.
@@ -89,13 +90,14 @@ __device__ __forceinline__ int thread_of_four() {
 
 __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
   const int row = static_cast<int>(
-      plane.columns == 1 ? tile : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
-  return {(tile - row * plane.columns) * kTensorTileBytes, row * kGroupTileRows};
+      plane.tile_columns == 1 ? tile
+                              : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
+  return {(tile - row * plane.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
 }
 
 /// Has the L2 cache fetch a tile, as far as it lies inside the picture: for four warps.
 __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const TensorTile& tile,
-                                              TilePlace at) {
+                                              HaloOrigin at) {
   const int planes = plane.period * plane.sample_bytes;
   const int begin = max(at.x, 0) * planes & ~15;
   const int end = min((at.x + kChunk * tile.chunks) * planes, plane.row_bytes) & ~15;
@@ -112,43 +114,45 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
 /// One product in the code for pairs of units and the odd one: with two the compiler would move
 /// sums between them, and wait for each product.
 __device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned weights,
-                                          unsigned samples, int pitch, int (&sum)[kGroups][4]) {
-  const GroupWindow& window = a.groups.window;
-  const int pairs = window.pairs();
-  const int last_row = pair_products(a.mask_height) - 1;
+                                          unsigned samples, int pitch,
+                                          int (&sum)[kTileRowGroups][4]) {
+  const WarpgroupWindow& window = a.warpgroups.window;
+  const int unit_pairs = window.unit_pairs();
+  const int last_row = unit_pair_products(a.mask_height) - 1;
   // The mask's rows lie from the last to the first, as output row w sees row k - w of it.
-  unsigned mask_at = weights + last_row * kGroupRowBytes;
+  unsigned mask_at = weights + last_row * kWarpgroupMaskRowBytes;
 #pragma unroll 1
   for (int i = 0; i < (window.units + 1) / 2; ++i) {
-    const bool odd = i == pairs;
+    const bool odd = i == unit_pairs;
     const int rows = odd ? 2 : 1;
     MatrixPlace mask(mask_at, 128, 256);
-    MatrixPlace seen(samples, odd ? pitch : kGroupUnit, kGroupRows * pitch);
-    const int up = rows * kGroupRowBytes / 16, down = rows * pitch / 16;
+    MatrixPlace seen(samples, odd ? pitch : kWarpgroupUnit, kWarpgroupOutputRows * pitch);
+    const int up = rows * kWarpgroupMaskRowBytes / 16, down = rows * pitch / 16;
 #pragma unroll 1
-    for (int n = odd ? odd_products(a.mask_height) : last_row + 1; n > 0; --n) {
+    for (int n = odd ? odd_unit_products(a.mask_height) : last_row + 1; n > 0; --n) {
       start_product(sum, mask, seen);
       mask.low -= up;
       seen.low += down;
     }
-    mask_at += group_mask_rows(a.mask_height) * kGroupRowBytes;
-    samples += 2 * kGroupUnit;
+    mask_at += warpgroup_mask_rows(a.mask_height) * kWarpgroupMaskRowBytes;
+    samples += 2 * kWarpgroupUnit;
   }
 }
 
 /// sum = start + the mask times a component, of which a byte's plane follows the other.
 template <int kBytes>
 __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int start, unsigned weights,
-                                              unsigned samples, int pitch, int (&sum)[kGroups][4]) {
-  const TensorGroups& groups = a.groups;
-  const unsigned digit_bytes = groups.digit_bytes;
-  const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
+                                              unsigned samples, int pitch,
+                                              int (&sum)[kTileRowGroups][4]) {
+  const TensorWarpgroups& warpgroups = a.warpgroups;
+  const unsigned digit_bytes = warpgroups.digit_bytes;
+  const unsigned plane_bytes = warpgroups.tile.rows * warpgroups.tile.pitch;
   // Digit d times byte b counts 256^(d + b): from the highest power down.
   int power = a.digits + kBytes - 2, byte = kBytes - 1;
 #pragma unroll
-  for (auto& group : sum)
+  for (auto& row_group : sum)
 #pragma unroll
-    for (int& s : group)
+    for (int& s : row_group)
       s = power == 0 ? start : 0;
 #pragma unroll 1
   for (;;) {
@@ -162,9 +166,9 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
     if (next) byte = max(0, power - a.digits + 1);
     const int factor = next ? 256 : 1, add = next && power == 0 ? start : 0;
 #pragma unroll
-    for (auto& group : sum)
+    for (auto& row_group : sum)
 #pragma unroll
-      for (int& s : group)
+      for (int& s : row_group)
         s = s * factor + add;
   }
 }
@@ -172,33 +176,33 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
 /// sum = the value of the mask times a component of two bytes, a float: see split_digits.h.
 __device__ __forceinline__ void multiply_split(const TensorArguments& a, float scale, float base,
                                                unsigned weights, unsigned samples,
-                                               int (&sum)[kGroups][4]) {
-  const TensorGroups& groups = a.groups;
-  const unsigned plane_bytes = groups.tile.rows * groups.tile.pitch;
-  float value[kGroups][4];
+                                               int (&sum)[kTileRowGroups][4]) {
+  const TensorWarpgroups& warpgroups = a.warpgroups;
+  const unsigned plane_bytes = warpgroups.tile.rows * warpgroups.tile.pitch;
+  float value[kTileRowGroups][4];
 #pragma unroll
-  for (auto& group : value)
+  for (auto& row_group : value)
 #pragma unroll
-    for (float& v : group)
+    for (float& v : row_group)
       v = base;
 #pragma unroll
-  for (auto& group : sum)
+  for (auto& row_group : sum)
 #pragma unroll
-    for (int& s : group)
+    for (int& s : row_group)
       s = 0;
   int power = a.digits, byte = 1;
 #pragma unroll 1
   while (power > a.digits - kSplitSums) {
     begin_products();
-    add_digit(a, weights + (a.digits - 1 - power + byte) * groups.digit_bytes,
-              samples + byte * plane_bytes, groups.tile.pitch, sum);
+    add_digit(a, weights + (a.digits - 1 - power + byte) * warpgroups.digit_bytes,
+              samples + byte * plane_bytes, warpgroups.tile.pitch, sum);
     wait_for_products(sum);
     // Without branches, among which products would wait for each other.
     const bool last = byte == 1 || power == 0;
     const float counted = last ? scale : 0;
     const int kept = last ? 0 : 1;
 #pragma unroll
-    for (int i = 0; i < kGroups; ++i)
+    for (int i = 0; i < kTileRowGroups; ++i)
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
         value[i][k] = fmaf(static_cast<float>(sum[i][k]), counted, value[i][k]);
@@ -209,7 +213,7 @@ __device__ __forceinline__ void multiply_split(const TensorArguments& a, float s
     scale *= last ? 1.0f / 256 : 1.0f;
   }
 #pragma unroll
-  for (int i = 0; i < kGroups; ++i)
+  for (int i = 0; i < kTileRowGroups; ++i)
 #pragma unroll
     for (int k = 0; k < 4; ++k)
       sum[i][k] = __float_as_int(value[i][k]);
@@ -240,12 +244,12 @@ __device__ __forceinline__ void complete_tile(const TensorArguments& a, const Te
                                               int x, std::uint8_t* samples) {
   bool ghosts = false;
   if constexpr (kKinds == kPackedKinds) {
-    ghosts = has_packed_ghosts(plane, a.groups.tile, x);
-    if (ghosts) make_packed_ghosts(a, plane, a.groups.tile, x, samples, thread_of_four());
+    ghosts = has_packed_ghosts(plane, a.warpgroups.tile, x);
+    if (ghosts) make_packed_ghosts(a, plane, a.warpgroups.tile, x, samples, thread_of_four());
   } else {
     with_kind<kKinds>(plane, [&](auto components) {
       constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
-      const TensorTile& tile = a.groups.tile;
+      const TensorTile& tile = a.warpgroups.tile;
       const int width = plane.row_bytes / (kComponents * kBytes);
       ghosts = plane.ghosts_in_tile && (x < 0 || x + kChunk * tile.chunks > width);
       if (ghosts) make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_four());
@@ -256,7 +260,7 @@ __device__ __forceinline__ void complete_tile(const TensorArguments& a, const Te
 }
 
 /// Filters component k of a tile, and after its last one says that its stage is free.
-template <unsigned kKinds, Codes kCodes, bool kSplit>
+template <unsigned kKinds, Quantiser kQuantiser, bool kSplit>
 __device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
                                                  int tile, int k, unsigned weights,
                                                  std::uint8_t* samples, Barrier& free) {
@@ -264,17 +268,17 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
   constexpr bool kPacked = kKinds == kPackedKinds;
   const TensorPhase& phase = plane.phase[kPacked ? packed_phase(plane, k) : k];
-  const TensorTile& shape = a.groups.tile;
+  const TensorTile& shape = a.warpgroups.tile;
   const TileOrigin origin = origin_of(plane, tile);
   const int row = threadIdx.y % kWarps;
-  const int column = kGroupUnit * (threadIdx.x / 4) + 4 * (threadIdx.x % 4);
+  const int column = kWarpgroupUnit * (threadIdx.x / 4) + 4 * (threadIdx.x % 4);
   const int plane_bytes = shape.rows * shape.pitch;
-  const PackedPlace packed(shape, k);
+  const PackedLayout packed(shape, k);
   const int offset = kPacked ? packed.offset : k * kBytes * plane_bytes;
   const int pitch = kPacked ? packed.pitch : shape.pitch;
   std::uint8_t* const own = samples + row * pitch + column;
   if (kBytes == 2 || phase.filtered) {
-    int sum[kGroups][4];
+    int sum[kTileRowGroups][4];
     const unsigned own_samples = static_cast<unsigned>(__cvta_generic_to_shared(samples)) + offset;
     if constexpr (kSplit)
       multiply_split(a, plane.scale, phase.base, weights, own_samples, sum);
@@ -284,14 +288,14 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
       const OutputRows<kBytes> out(plane, origin, column, row);
       if (out.whole) {
         if (threadIdx.x == 0) free.arrive(32);
-        store_codes<kCodes, kSplit>(plane, out, sum);
+        quantise_to_picture<kQuantiser, kSplit>(plane, out, sum);
         return;
       }
     }
     // Until all four warps' products have read it.
     sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
-    keep_codes<kCodes, kSplit, kBytes>(plane, phase, own + offset, plane_bytes, kGroupRows * pitch,
-                                       sum);
+    quantise_to_tile<kQuantiser, kSplit, kBytes>(plane, phase, own + offset, plane_bytes,
+                                                 kWarpgroupOutputRows * pitch, sum);
   }
   if (k + 1 < plane.period) return;
   if constexpr (kPacked) {
@@ -308,23 +312,23 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   free.arrive();
 }
 
-/// kKinds: TensorGroups::kinds. kCodes: a block's first tiles wait for the code of the kernel, too,
-/// so there is to be no more of it than is used.
-template <unsigned kKinds, bool kOnePlane, Codes kCodes, bool kSplit = false>
+/// kKinds: TensorWarpgroups::kinds. kQuantiser: a block's first tiles wait for the code of the
+/// kernel, too, so there is to be no more of it than is used.
+template <unsigned kKinds, bool kOnePlane, Quantiser kQuantiser, bool kSplit = false>
 __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
-    tensor_groups_kernel(const __grid_constant__ TensorArguments a) {
+    tensor_warpgroups_kernel(const __grid_constant__ TensorArguments a) {
   constexpr Roles kRoles = roles(kKinds, kSplit);
   extern __shared__ __align__(128) std::uint8_t memory[];
-  const TensorGroups& groups = a.groups;
+  const TensorWarpgroups& warpgroups = a.warpgroups;
   constexpr bool kPacked = kKinds == kPackedKinds;
-  std::uint8_t* const weights = memory + groups.stages * groups.stage_bytes;
-  std::uint8_t* const tiles = memory + (kPacked ? groups.lead : 0);
-  Barriers& barriers = *reinterpret_cast<Barriers*>(weights + groups.weight_bytes);
+  std::uint8_t* const weights = memory + warpgroups.stages * warpgroups.stage_bytes;
+  std::uint8_t* const tiles = memory + (kPacked ? warpgroups.lead : 0);
+  Barriers& barriers = *reinterpret_cast<Barriers*>(weights + warpgroups.weight_bytes);
 
   admit_next_launch();
   if (threadIdx.x + threadIdx.y == 0) {
     barriers.weights.initialise(1);
-    for (int i = 0; i < groups.stages; ++i) {
+    for (int i = 0; i < warpgroups.stages; ++i) {
       // Full: a thread arrives with what it has had copied, and a warp with what it has stored.
       // Free: each thread with what it has read, or one for its warp, which has read nothing.
       barriers.full[i].initialise(32 * kWarps + kWarps);
@@ -332,43 +336,44 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     }
     publish_to_products();
     barriers.weights.arrive_with(weights, a.plane[0].fragments,
-                                 static_cast<unsigned>(groups.weight_bytes));
+                                 static_cast<unsigned>(warpgroups.weight_bytes));
   }
   __syncthreads();
   // From one lane, so that the compiler takes what follows for the same in all of them.
   const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
-  Turn turn{static_cast<int>(blockIdx.x), 0};
+  PipelineState state{static_cast<int>(blockIdx.x), 0};
   if (role < kRoles.producers) {
-    turn.advance(role, groups.stages);
+    state.advance(role, warpgroups.stages);
     for (int i = role; i < kPrefetched; i += kRoles.producers) {
       int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
       if (tile >= a.blocks) break;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
-      if (plane.sixteen) prefetch_tile(plane, groups.tile, origin_of(plane, tile).place(a));
+      if (plane.aligned16)
+        prefetch_tile(plane, warpgroups.tile, origin_of(plane, tile).with_halo(a));
     }
     await_previous_launch();
-    for (int n = role; turn.tile < a.blocks; n += kRoles.producers) {
-      if (n >= groups.stages) barriers.free[turn.stage].wait(turn.parity ^ 1);
-      int tile = turn.tile;
+    for (int n = role; state.tile < a.blocks; n += kRoles.producers) {
+      if (n >= warpgroups.stages) barriers.free[state.stage].wait(state.parity ^ 1);
+      int tile = state.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
       const TileOrigin origin = origin_of(plane, tile);
-      std::uint8_t* const to = tiles + turn.stage * groups.stage_bytes;
+      std::uint8_t* const to = tiles + state.stage * warpgroups.stage_bytes;
       if constexpr (kPacked)
-        fill_packed(a, plane, groups.tile, origin.place(a), to, thread_of_four());
+        fill_packed(a, plane, warpgroups.tile, origin.with_halo(a), to, thread_of_four());
       else
         with_kind<kKinds>(plane, [&](auto components) {
           constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
           if (plane.ghosts_in_tile)
-            fill_own<kComponents, kBytes>(a, plane, groups.tile, origin.place(a), to,
-                                          thread_of_four());
+            fill_inner<kComponents, kBytes>(a, plane, warpgroups.tile, origin.with_halo(a), to,
+                                            thread_of_four());
           else
-            fill_tile<kComponents, kBytes, true>(a, plane, groups.tile, origin.place(a), to,
+            fill_tile<kComponents, kBytes, true>(a, plane, warpgroups.tile, origin.with_halo(a), to,
                                                  thread_of_four());
         });
-      barriers.full[turn.stage].arrive_with_copies();
+      barriers.full[state.stage].arrive_with_copies();
       __syncwarp();
-      if (threadIdx.x == 0) barriers.full[turn.stage].arrive();
-      turn.advance(kRoles.producers, groups.stages);
+      if (threadIdx.x == 0) barriers.full[state.stage].arrive();
+      state.advance(kRoles.producers, warpgroups.stages);
     }
     wait_for_copies();
     return;
@@ -376,83 +381,77 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
 
   const int consumer = role - kRoles.producers;
   // Barriers tell two phases of a stage apart, not three.
-  const int consumers = min(kRoles.consumers, groups.stages);
+  const int consumers = min(kRoles.consumers, warpgroups.stages);
   if (consumer >= consumers) return;
   barriers.weights.wait(0);
   const unsigned weights_at = static_cast<unsigned>(__cvta_generic_to_shared(weights));
-  turn.advance(consumer, groups.stages);
-  for (int k = 0; turn.tile < a.blocks;) {
+  state.advance(consumer, warpgroups.stages);
+  for (int k = 0; state.tile < a.blocks;) {
     if (k == 0) {
-      barriers.full[turn.stage].wait(turn.parity);
+      barriers.full[state.stage].wait(state.parity);
     }
-    int tile = turn.tile;
+    int tile = state.tile;
     const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
     if (k == 0)
-      complete_tile<kKinds>(a, plane, origin_of(plane, tile).place(a).x,
-                            tiles + turn.stage * groups.stage_bytes);
-    filter_component<kKinds, kCodes, kSplit>(a, plane, tile, k, weights_at,
-                                             tiles + turn.stage * groups.stage_bytes,
-                                             barriers.free[turn.stage]);
+      complete_tile<kKinds>(a, plane, origin_of(plane, tile).with_halo(a).x,
+                            tiles + state.stage * warpgroups.stage_bytes);
+    filter_component<kKinds, kQuantiser, kSplit>(a, plane, tile, k, weights_at,
+                                                 tiles + state.stage * warpgroups.stage_bytes,
+                                                 barriers.free[state.stage]);
     if (++k < plane.period) continue;
     k = 0;
-    turn.advance(consumers, groups.stages);
+    state.advance(consumers, warpgroups.stages);
   }
 }
 
-using GroupsKernel = void (*)(TensorArguments);
-
-template <Codes kCodes>
-GroupsKernel select_kinds(const TensorArguments& a) {
-  const bool one = a.groups.one_plane;
-  switch (a.groups.kinds) {
+template <Quantiser kQuantiser>
+TensorKernel select_kinds(const TensorArguments& a) {
+  const bool one = a.warpgroups.one_plane;
+  switch (a.warpgroups.kinds) {
     case 0b1:
-      return one ? tensor_groups_kernel<0b1, true, kCodes>
-                 : tensor_groups_kernel<0b1, false, kCodes>;
+      return one ? tensor_warpgroups_kernel<0b1, true, kQuantiser>
+                 : tensor_warpgroups_kernel<0b1, false, kQuantiser>;
     case 0b100:
-      return tensor_groups_kernel<0b100, true, kCodes>;
+      return tensor_warpgroups_kernel<0b100, true, kQuantiser>;
     case 0b1000:
-      return tensor_groups_kernel<0b1000, true, kCodes>;
+      return tensor_warpgroups_kernel<0b1000, true, kQuantiser>;
     case kPackedKinds:
-      return tensor_groups_kernel<kPackedKinds, true, kCodes>;
+      return tensor_warpgroups_kernel<kPackedKinds, true, kQuantiser>;
     case 0b10000:
-      return one ? tensor_groups_kernel<0b10000, true, kCodes>
-                 : tensor_groups_kernel<0b10000, false, kCodes>;
+      return one ? tensor_warpgroups_kernel<0b10000, true, kQuantiser>
+                 : tensor_warpgroups_kernel<0b10000, false, kQuantiser>;
     case 0b100000:
     case 0b110000:
-      return tensor_groups_kernel<0b110000, false, kCodes>;
+      return tensor_warpgroups_kernel<0b110000, false, kQuantiser>;
     default:
-      return tensor_groups_kernel<0b11, false, kCodes>;
+      return tensor_warpgroups_kernel<0b11, false, kQuantiser>;
   }
 }
 
 /// The kernel of split sums.
-GroupsKernel select_split(const TensorArguments& a) {
-  if (a.groups.kinds != 0b10000)
-    return tensor_groups_kernel<0b110000, false, Codes::kGeneral, true>;
-  return a.groups.one_plane ? tensor_groups_kernel<0b10000, true, Codes::kGeneral, true>
-                            : tensor_groups_kernel<0b10000, false, Codes::kGeneral, true>;
+TensorKernel select_split(const TensorArguments& a) {
+  if (a.warpgroups.kinds != 0b10000)
+    return tensor_warpgroups_kernel<0b110000, false, Quantiser::kGeneral, true>;
+  return a.warpgroups.one_plane
+             ? tensor_warpgroups_kernel<0b10000, true, Quantiser::kGeneral, true>
+             : tensor_warpgroups_kernel<0b10000, false, Quantiser::kGeneral, true>;
 }
 
-GroupsKernel select_kernel(const TensorArguments& a, Codes codes) {
+TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorSplitWarpgroups) return select_split(a);
-  switch (codes) {
-    case Codes::kBits:
-      return select_kinds<Codes::kBits>(a);
-    case Codes::kFloat:
-      return select_kinds<Codes::kFloat>(a);
-    case Codes::kGeneral:
+  switch (quantiser) {
+    case Quantiser::kBits:
+      return select_kinds<Quantiser::kBits>(a);
+    case Quantiser::kFloat:
+      return select_kinds<Quantiser::kFloat>(a);
+    case Quantiser::kGeneral:
       break;
   }
-  return select_kinds<Codes::kGeneral>(a);
+  return select_kinds<Quantiser::kGeneral>(a);
 }
 
-cudaError_t load(const TensorArguments& arguments) {
-  for (const Codes codes : {Codes::kBits, Codes::kFloat, Codes::kGeneral})
-    if (const cudaError_t error =
-            load_kernel(select_kernel(arguments, codes), arguments.groups.bytes);
-        error != cudaSuccess)
-      return error;
-  return cudaSuccess;
+std::size_t shared_bytes(const TensorArguments& a) {
+  return a.warpgroups.bytes;
 }
 
 /// One block that lasts on each processor.
@@ -460,13 +459,14 @@ cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   const bool split = arguments.form == Form::kTensorSplitWarpgroups;
   const int blocks = std::min(arguments.blocks, arguments.processors);
   return launch_overlapping(
-      select_kernel(arguments, arguments.codes), dim3(static_cast<unsigned>(blocks)),
-      dim3(32, static_cast<unsigned>(roles(arguments.groups.kinds, split).warps())),
-      arguments.groups.bytes, stream, arguments);
+      select_kernel(arguments, arguments.quantiser), dim3(static_cast<unsigned>(blocks)),
+      dim3(32, static_cast<unsigned>(roles(arguments.warpgroups.kinds, split).warps())),
+      arguments.warpgroups.bytes, stream, arguments);
 }
 
 }  // namespace
 
-const TensorLauncher kTensorWarpgroupsLauncher = {load, nullptr, launch};
+const TensorLauncher kTensorWarpgroupsLauncher = {load_quantisers<select_kernel, shared_bytes>,
+                                                  nullptr, launch};
 
 }  // namespace convolve

@@ -10,21 +10,21 @@
 namespace convolve {
 
 /// Finds out if `plane`, whose memory is known, can be stored in words.
-void place_words(TensorPlane& plane);
+void find_word_stores(TensorPlane& plane);
 
 /// Finds the inner columns of `plane`, whose memory and size are known.
-void place_columns(TensorPlane& plane);
+void find_inner_tile_columns(TensorPlane& plane);
 
 /// Has `plane`, whose memory and size are known, taken in pairs, or if its samples have two bytes
 /// in octets. `sixteen`: all planes lie on 16 bytes, as inner columns must. `large`: as large
 /// quads see it.
-void take_pairs(TensorPlane& plane, Border border, bool sixteen, bool large);
+void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large);
 
 /// The same for packed 4:2:2, of which all columns are inner ones.
-void take_packed_pairs(TensorPlane& plane, Border border);
+void prepare_packed_pairs(TensorPlane& plane, Border border);
 
 /// True if what is read and written lies on 16 bytes.
-bool on_sixteen(const TensorArguments& arguments);
+bool aligned_to_16(const TensorArguments& arguments);
 
 /// True if the samples that ghosts at the sides of `plane` are lie in the ghosts' tile, all others
 /// of which can be loaded by eights.
@@ -32,11 +32,11 @@ bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, bool packe
 
 /// Gives all planes their tiles of so many samples, of planes with one component and with several,
 /// and rows; returns how many there are.
-int place_tiles(TensorArguments& arguments, int single_width, int width, int rows);
+int assign_tiles(TensorArguments& arguments, int single_width, int width, int rows);
 
 /// Gives all planes their blocks, in as few steps as have all blocks run at once: a second wave
 /// would take as long again. Returns how many blocks there are.
-int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps);
+int assign_steps(TensorArguments& arguments, int resident_blocks, int most_steps);
 
 /// The same for pairs. Where warps would march far with one digit, they take short ways in several
 /// waves, and have the L2 cache fetch all of it while others multiply: 10.5 us for 11.1 in one wave
@@ -46,6 +46,6 @@ int place_steps(TensorArguments& arguments, int resident_blocks, int most_steps)
 /// Pixels of three and four bytes bring the rows of four steps before all else, and march no
 /// further: 24.8 us for 29.7 in eight steps (BGR, 4K, 5x5, H100), RGBA with two digits 35.7
 /// for 38.7.
-int place_pairs(TensorArguments& arguments, int resident_blocks);
+int assign_pair_steps(TensorArguments& arguments, int resident_blocks);
 
 }  // namespace convolve
