@@ -325,7 +325,7 @@ TEST(QuadFragments, MultiplyToTheConvolution) {
 }
 
 /// The sum of output row m of a row group's products, whole or sparse, with the rows that they see.
-/// `metadata` as octet_fragments() ends with.
+/// `metadata` as octet_fragments() begins with.
 using OctetRows = std::uint8_t[12][16];
 std::int64_t octet_products(const OctetWindow& window, const std::uint32_t* fragment,
                             const std::uint32_t* metadata, const OctetRows& rows, int row_group,
@@ -371,8 +371,10 @@ TEST(OctetFragments, MultiplyToTheConvolution) {
             ASSERT_EQ(window.sparse, sparse && width <= 8);
             const int products = window.product_row_groups * (window.sparse ? 1 : 2);
             const std::vector<std::uint32_t> words = octet_fragments(window, mask, weights);
-            ASSERT_EQ(words.size(),
-                      static_cast<std::size_t>(128 * digits * products + (window.sparse ? 32 : 0)));
+            ASSERT_EQ(words.size(), static_cast<std::size_t>(128 * kMostDigits * products +
+                                                             (window.sparse ? 32 : 0)));
+            const std::uint32_t* const metadata = words.data();
+            const std::uint32_t* const fragments = metadata + (window.sparse ? 32 : 0);
             OctetRows rows;
             for (auto& row : rows)
               for (std::uint8_t& sample : row)
@@ -383,14 +385,14 @@ TEST(OctetFragments, MultiplyToTheConvolution) {
                 for (int x = 0; x < width; ++x)
                   wanted += std::int64_t{weights.values[static_cast<std::size_t>(y * width + x)]} *
                             rows[m / 8 + y][kOctetReach + m % 8 + x - anchor];
-              for (int digit = 0; digit < digits; ++digit) {
+              for (int digit = kMostDigits - 1; digit >= 0; --digit) {
                 sum *= 256;
                 for (int row_group = 0; row_group < window.product_row_groups; ++row_group)
                   sum += octet_products(
                       window,
-                      words.data() + 128 * (digit * products +
-                                            row_group * products / window.product_row_groups),
-                      words.data() + 128 * digits * products, rows, row_group, m);
+                      fragments + 128 * (digit * products +
+                                         row_group * products / window.product_row_groups),
+                      metadata, rows, row_group, m);
               }
               ASSERT_EQ(sum, wanted) << width << "x" << height << " " << anchor << " " << digits
                                      << " output " << m << (window.sparse ? " sparse" : "");

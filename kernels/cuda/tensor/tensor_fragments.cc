@@ -133,15 +133,25 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
   const int halves = window.sparse ? 1 : 2;
   std::vector<std::uint32_t> words;
   words.reserve(static_cast<std::size_t>(
-      (weights.digits * window.product_row_groups * halves * kWords + 1) * kLanes));
-  for (int digit = weights.digits - 1; digit >= 0; --digit)
+      (kMostDigits * window.product_row_groups * halves * kWords + 1) * kLanes));
+  // Lanes 4 c and 4 c + 1 have what output c sees in words 0 and 1, for either output row, the next
+  // two in words 2 and 3: four bits for each of four rows.
+  for (int lane = 0; window.sparse && lane < kLanes; ++lane) {
+    std::uint32_t bits = 0;
+    for (int n = 0; n < 8; ++n) {
+      const SparseMetadata metadata = sparse_metadata(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
+      bits |= static_cast<std::uint32_t>(metadata.first | metadata.second << 2) << (4 * n);
+    }
+    words.push_back(bits);
+  }
+  for (int digit = 0; digit < kMostDigits; ++digit)
     for (int row_group = 0; row_group < window.product_row_groups; ++row_group)
       for (int half = 0; half < halves; ++half)
         for (int lane = 0; lane < kLanes; ++lane)
           for (int w = 0; w < kWords; ++w) {
             const int c = lane / 4;
             std::uint32_t word = 0;
-            for (int j = 0; j < 4; ++j) {
+            for (int j = 0; digit < weights.digits && j < 4; ++j) {
               int row = lane % 4, x = 8 * half + 4 * (w / 2) + j;
               if (window.sparse) {
                 // Two weights of each four positions.
@@ -155,17 +165,6 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
             }
             words.push_back(word);
           }
-  if (!window.sparse) return words;
-  // Lanes 4 c and 4 c + 1 have what output c sees in words 0 and 1, for either output row, the next
-  // two in words 2 and 3: four bits for each of four rows.
-  for (int lane = 0; lane < kLanes; ++lane) {
-    std::uint32_t bits = 0;
-    for (int n = 0; n < 8; ++n) {
-      const SparseMetadata metadata = sparse_metadata(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
-      bits |= static_cast<std::uint32_t>(metadata.first | metadata.second << 2) << (4 * n);
-    }
-    words.push_back(bits);
-  }
   return words;
 }
 

@@ -37,9 +37,10 @@ std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePh
 /// k % 4 of the word in row k / 4 % 4 of group g + k / 16 of four picture rows.
 std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& weights);
 
-/// Fragments for octet_window(): for each digit, the highest first, and each group that two output
-/// rows see; without sparse products for each half of the 16 samples of a window, too, else
-/// followed by 32 words that say which weights the fragments have.
+/// Fragments for octet_window(): for each of kMostDigits digits, the lowest first (kernels read as
+/// many as they multiply, and those that a weight lacks are 0), and each group that two output rows
+/// see; without sparse products for each half of the 16 samples of a window, too, else after 32
+/// words of metadata, which say which weights the fragments have.
 ///
 /// Row m of operand A is output row m / 8, sample m % 8. Position k of half h is sample
 /// 8 h + 4 (k / 16) + k % 4 of the window, which begins four samples before the outputs, in picture

@@ -54,18 +54,34 @@ __device__ __forceinline__ void drop_row_groups(
         words[c][s][w] = words[c][s + kNewRowGroups][w];
 }
 
+/// What slide_down() takes of warps that never lie at the picture's edge.
+struct NoEdge {
+  template <class Words>
+  __device__ __forceinline__ bool unpack(Words&) const {
+    return false;
+  }
+  template <class Output, class Made>
+  __device__ __forceinline__ bool store(const Output&, const Made&) const {
+    return false;
+  }
+};
+
 /// TensorArguments::steps times 128 bytes x 8 rows, one below the other. Columns load rows and make
-/// words of them, the filter codes of these, which its Output stores.
-template <class Columns, class Filter>
+/// words of them, the filter codes of these, which its Output stores. A warp at the picture's edge
+/// takes one step, whose words and stores are the edge's: so the products, most of a kernel's code,
+/// are there once.
+template <class Columns, class Filter, class Edge = NoEdge>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            Columns& columns, const Filter& filter,
-                                           WarpOrigin origin) {
+                                           WarpOrigin origin, const Edge& edge = {}) {
   constexpr int kRowGroups = Filter::kRowGroups;
   using Output = typename Filter::Output;
   int steps = a.steps, y = origin.y;
   await_previous_launch();
   typename Columns::template Words<kRowGroups> words;
-  {
+  if (edge.unpack(words)) {
+    steps = 1;
+  } else {
     typename Columns::Load loads[kRowGroups];
     columns.load(y - a.anchor_y, loads);
 #pragma unroll
@@ -81,7 +97,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     if (more) columns.load(y - a.anchor_y + kRowGroupRows * (kRowGroups - kNewRowGroups), loads);
     typename Output::Made made;
     filter.apply(words, made);
-    output.store(made);
+    if (!edge.store(output, made)) output.store(made);
     if (!more) return;
     output.next();
     drop_row_groups(words);

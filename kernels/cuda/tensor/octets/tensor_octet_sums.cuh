@@ -38,9 +38,9 @@ class OctetSums {
  public:
   static constexpr bool kSparse = kSparseProducts, kClamped = kQuantiser == WideCodes::kFloat;
   static constexpr int kRowGroups = kAllRowGroups;
-  /// What octet_fragments() has, of uint4; nothing of that in shared memory where each lane keeps
-  /// its weights.
-  static constexpr int kWeights = 32 * kDigits * kProducts + (kSparse ? 8 : 0);
+  /// What octet_fragments() begins with, of uint4: metadata and kDigits digits. They go to shared
+  /// memory unless each lane keeps its weights.
+  static constexpr int kMetadata = kSparse ? 8 : 0, kWeights = kMetadata + 32 * kDigits * kProducts;
   static constexpr bool kShared = !kKept;
 
   /// weights: kWeights of them, in shared memory where that is kShared.
@@ -53,12 +53,12 @@ class OctetSums {
     // Two rows further is the lane beside that, or of sparse weights, of which a lane has two rows,
     // the next.
     const bool lower = kSparse ? lane % 2 == 0 : lower_;
-    const uint4* const beside = weights + (lane ^ (kSparse ? 1 : 2));
-    even_ = weights + lane;
+    const uint4* const digits = weights + kMetadata;
+    const uint4* const beside = digits + (lane ^ (kSparse ? 1 : 2));
+    even_ = digits + lane;
     odd_ = lower ? beside - 32 * kHalves : beside;
     mixed_ = lower ? beside + 32 * (kProducts - kHalves) : beside;
-    if constexpr (kSparse)
-      metadata_ = reinterpret_cast<const unsigned*>(weights + 32 * kDigits * kProducts)[lane];
+    if constexpr (kSparse) metadata_ = reinterpret_cast<const unsigned*>(weights)[lane];
     if constexpr (kKept) {
       load<0>(0, kept_[0]);
       load<1>(0, kept_[1]);
@@ -99,7 +99,7 @@ class OctetSums {
       const uint4* const from = kOdd == 0 ? even_ : j == 0 ? mixed_ : odd_;
 #pragma unroll
       for (int half = 0; half < kHalves; ++half)
-        weights.of[j][half] = from[32 * (kProducts * (kDigits - 1 - d) + kHalves * j + half)];
+        weights.of[j][half] = from[32 * (kProducts * d + kHalves * j + half)];
     }
   }
 

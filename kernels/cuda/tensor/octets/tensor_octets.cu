@@ -7,7 +7,6 @@
 // component, or four of each of two (the chroma of P010), of which it gives one to the lane beside
 // for four more of the other. Real weights on 16 bits need sums that no 32 bits hold: these are
 // split (split_digits.h).
-#include <algorithm>
 #include <type_traits>
 
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
@@ -27,31 +26,32 @@ struct OctetFilter : Sums {
   using Output = OctetOutput<kComponents, Sums::kClamped>;
 };
 
-/// Inner columns.
-template <class Filter, int kComponents>
-__device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
-                                             WarpOrigin origin, const uint4* weights) {
-  const Filter filter(plane, weights);
-  OctetColumns<Filter::kSparse, kComponents> columns(a, plane, origin.x);
-  slide_down(a, plane, columns, filter, origin);
-}
+/// Where a warp of 128 bytes x 8 rows at the picture's edge has its words from, and how it stores.
+template <bool kSparse, int kComponents>
+struct OctetEdge {
+  const TensorArguments& a;
+  const TensorPlane& plane;
+  WarpOrigin origin;
+  std::uint8_t* patch;
 
-/// 128 bytes x 8 rows of a column at the picture's edge.
-template <class Filter, int kComponents>
-__device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
-                                            WarpOrigin origin, const uint4* weights,
-                                            std::uint8_t* patch) {
-  await_previous_launch();
-  OctetWords<Filter::kRowGroups> words;
-  fill_octet_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
-  unpack_octet_patch<Filter::kSparse, kComponents, Filter::kRowGroups>(patch, words);
-  typename Filter::Output::Made made;
-  Filter(plane, weights).apply(words, made);
-  typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
-}
+  /// False if the warp is not at the edge.
+  template <int kRowGroups>
+  __device__ __forceinline__ bool unpack(unsigned (&words)[2][kRowGroups][kOctetWords]) const {
+    if (origin.inner) return false;
+    fill_octet_patch<kComponents>(a, plane, origin.x, origin.y - a.anchor_y, patch);
+    unpack_octet_patch<kSparse, kComponents, kRowGroups>(patch, words);
+    return true;
+  }
+  template <class Output>
+  __device__ __forceinline__ bool store(const Output& output,
+                                        const typename Output::Made& made) const {
+    if (origin.inner) return false;
+    output.store_edge(made);
+    return true;
+  }
+};
 
-/// kMostComponents: of any plane.
-template <class Sums, int kMostComponents>
+template <class Sums>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_octets_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kOctetPatchBytes];
@@ -68,37 +68,29 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     weights = shared_weights;
   }
   if (origin.y >= plane.rows) return;
-  const auto filter = [&](auto components) {
+  const auto slide = [&](auto components) {
     constexpr int kComponents = decltype(components)::value;
     using Filter = OctetFilter<Sums, kComponents>;
-    if (origin.inner)
-      filter_inner<Filter, kComponents>(a, plane, origin, weights);
-    else
-      filter_edge<Filter, kComponents>(a, plane, origin, weights, patches[threadIdx.y]);
+    const Filter filter(plane, weights);
+    OctetColumns<Filter::kSparse, kComponents> columns(a, plane, origin.x);
+    const OctetEdge<Filter::kSparse, kComponents> edge{a, plane, origin, patches[threadIdx.y]};
+    slide_down(a, plane, columns, filter, origin, edge);
   };
-  if (plane.period < kMostComponents)
-    filter(std::integral_constant<int, 1>{});
+  if (plane.period == 1)
+    slide(std::integral_constant<int, 1>{});
   else
-    filter(std::integral_constant<int, kMostComponents>{});
-}
-
-template <class Sums>
-TensorKernel select_components(const TensorArguments& a) {
-  int components = 1;
-  for (int p = 0; p < a.plane_count; ++p)
-    components = std::max(components, a.plane[p].period);
-  return components == 1 ? tensor_octets_kernel<Sums, 1> : tensor_octets_kernel<Sums, 2>;
+    slide(std::integral_constant<int, 2>{});
 }
 
 template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kQuantiser>
 TensorKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
-      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 1>>(a);
+      return tensor_octets_kernel<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 1>>;
     case 2:
-      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 2>>(a);
+      return tensor_octets_kernel<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 2>>;
     default:
-      return select_components<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 3>>(a);
+      return tensor_octets_kernel<OctetSums<kProductRowGroups, kRowGroups, kSparse, kQuantiser, 3>>;
   }
 }
 
@@ -110,12 +102,14 @@ TensorKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
     case WideCodes::kDouble:
       return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kDouble>(a);
     case WideCodes::kSplit:
-      return select_components<
-          OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kSplit, kMostDigits>>(a);
+      return tensor_octets_kernel<
+          OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kSplit, kMostDigits>>;
     case WideCodes::kGeneral:
       break;
   }
-  return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral>(a);
+  // The rarest way takes any weights as three digits, of which the higher may be 0.
+  return tensor_octets_kernel<
+      OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral, kMostDigits>>;
 }
 
 TensorKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
