@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The work of kernel `tensor`, which takes all planes in one launch.
+// The work of kernel `tensor`, which takes all planes of a frame in one launch.
 #pragma once
 
 #include "kernels/core/base/view.h"
@@ -9,7 +9,7 @@
 
 namespace convolve {
 
-/// Its launch: see work_of().
+/// The work of its launch, as work_of() says, on a device of so many processors.
 LaunchWork tensor_work(const Plan& plan, const FrameFormat& format, const Mask& mask,
                        int processors);
 

@@ -21,6 +21,7 @@ bool has_single_component(const FrameFormat& format) {
       [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
 }
 
+/// What kernel tensor asks of the device.
 TensorDevice units_of(const DeviceCapabilities& device) {
   return {device.shared_bytes, device.compute_capability == 90};
 }
@@ -32,8 +33,8 @@ bool slides_instead(const PlanRequest& request, const Plan& plan, const TensorDe
          tensor_form_serves(Form::kTensorSliding, request.format, request.mask, plan.digits, units);
 }
 
-/// `plan` in the form that serves it with the least predicted time, of those for which `allowed`
-/// holds; nothing if none does.
+/// `plan` in that form of those which serve it and for which `allowed` holds that has the least
+/// predicted time; nothing if there is none.
 template <class Allowed>
 std::optional<Plan> cheapest_form(const PlanRequest& request, Plan plan, const Allowed& allowed) {
   const TensorDevice units = units_of(request.device);
@@ -60,7 +61,7 @@ bool is_wide(const FrameFormat& format) {
       [](const PlaneFormat& plane) { return !has_filtered(plane) || plane.sample_bytes == 2; });
 }
 
-/// Where sums leave 32 bits: in the number of digits with the least predicted time.
+/// The plan for sums that leave 32 bits, in the number of digits with the least predicted time.
 Result<Plan> plan_split_digits(const PlanRequest& request, Plan plan) {
   plan.accumulator = Accumulator::kFloat32;
   std::optional<Plan> best;
@@ -84,10 +85,11 @@ Result<Plan> plan_split_digits(const PlanRequest& request, Plan plan) {
                      " digits of 8 bits, or sums of more than 32");
 }
 
-/// Has `plan` show the tile of its form.
+/// Fills in the tile that `active-plan` shows for the form of `plan`.
 void show_tile(const FrameFormat& format, Plan& plan) {
   if (plan.form == Form::kTensorTiles) {
-    // Planes of one component have the wider tile, which a frame of several shows.
+    // Planes of one component have the wider tile, which is shown for a frame of several kinds,
+    // too.
     plan.tile_width = kTensorTileBytes * (has_single_component(format) ? 2 : 1);
     plan.tile_height = kTensorTileRows;
   } else if (uses_shared_tiles(plan.form)) {

@@ -25,11 +25,13 @@ bool one_epilogue(const PlaneFormat& plane) {
   return true;
 }
 
-/// What all planes of a frame are parted into: 1 for bytes, which may be of two components, 3 or 4
-/// for pixels of so many bytes. Pixels have kernels of their own, which take no other planes.
+/// Whether the planes of a frame go together in pairs or quads: bytes of one or two components do
+/// (1), and pixels of three bytes (3) or four (4) with others of their size only, as they have
+/// kernels of their own.
 class PixelBytes {
  public:
-  /// Adds a plane whose components are so many; false if it does not go with those before.
+  /// Adds a plane of which so many components are deinterleaved; false if it does not go with the
+  /// planes before.
   bool add(int deinterleaved) {
     const int pixel = deinterleaved > 2 ? deinterleaved : 1;
     const bool same = bytes_ == 0 || bytes_ == pixel;
@@ -42,7 +44,8 @@ class PixelBytes {
   int bytes_ = 0;
 };
 
-/// The PixelBytes of a frame that pairs serve, all planes with the same shift; 0 if they do not.
+/// PixelBytes::bytes() of a frame whose planes pairs serve, all with the same shift; 0 if they do
+/// not.
 int pair_pixel(const FrameFormat& format, const Mask& mask) {
   int shift = -1;
   PixelBytes pixel;
@@ -59,7 +62,7 @@ int pair_pixel(const FrameFormat& format, const Mask& mask) {
   return pixel.bytes();
 }
 
-/// The PixelBytes of a frame that quads serve; 0 if they do not.
+/// PixelBytes::bytes() of a frame whose planes quads serve; 0 if they do not.
 int quad_pixel(const FrameFormat& format, const Mask& mask) {
   PixelBytes pixel;
   for (int p = 0; p < format.plane_count; ++p) {
@@ -73,8 +76,8 @@ int quad_pixel(const FrameFormat& format, const Mask& mask) {
   return pixel.bytes();
 }
 
-/// True if tensor_packed_pairs.cu takes the components of packed 4:2:2: all are filtered, in rows
-/// of whole columns, and one epilogue serves both chroma.
+/// True if tensor_packed_pairs.cu serves the components of packed 4:2:2: all are filtered, rows are
+/// whole columns, and one epilogue serves both chroma.
 bool packed_components_serve(const PlaneFormat& plane) {
   if (!packed_columns_serve(plane)) return false;
   const Component* chroma = nullptr;
@@ -127,14 +130,15 @@ bool is_packed(const FrameFormat& format) {
   return format.plane_count == 1 && tile_kind(format.planes[0]) == kPackedKind;
 }
 
-/// True if the bytes of all planes have phases: columns serve.
+/// True if the bytes of all planes have phases, so that columns serve them.
 bool columns_serve(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p)
     if (has_filtered(format.planes[p]) && !byte_phases(format.planes[p])) return false;
   return true;
 }
 
-/// True if rows can slide through registers with this mask. Only where columns serve.
+/// True if the rows of this mask's window fit registers. Asks for byte phases: call it only where
+/// columns serve.
 bool slides(const FrameFormat& format, const Mask& mask) {
   if (mask.height > kTensorSlidingRows) return false;
   for (int p = 0; p < format.plane_count; ++p) {
@@ -198,8 +202,9 @@ int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int d
     const TileWindow window = tile_window(mask);
     return digits * window.windows_down * window.segments;
   }
-  // Of each group one with two bytes, for four pairs of rows, or of two halves of a window; the
-  // device is taken to have sparse ones.
+  // Octets: a row group is multiplied with low and with high bytes for four pairs of output rows,
+  // which makes eight products; without sparse products twice, for the two halves of a window. The
+  // device is taken to have sparse products.
   if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) {
     const OctetWindow window = octet_window(plane, mask, true);
     return digits * window.product_row_groups * (window.sparse ? 1 : 2);
@@ -207,7 +212,8 @@ int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int d
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases) return 0;
   if (makes_quads(form)) {
-    // Eight rows see one group more. Each four take two at a time, or one that is left.
+    // Eight output rows read one row group more than four do. A product takes two row groups, or
+    // half of it one that is left.
     const QuadWindow window = quad_window(mask);
     return digits * window.words * (window.row_groups + 1) / 2;
   }

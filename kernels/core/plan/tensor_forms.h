@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The forms of the CUDA kernel tensor: which of them serve a frame, and how many products of the
-// tensor cores they take. Pure, so that the planner can count on it.
+// The forms of kernel `tensor`: which of them serve a frame, and how many products of the tensor
+// cores each takes. Pure, so that the planner can ask.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +15,30 @@ namespace convolve {
 inline constexpr int kFirstTensorForm = static_cast<int>(Form::kTensorSliding);
 inline constexpr int kLastTensorForm = static_cast<int>(Form::kTensorSplitWarpgroups);
 
-/// What they ask of a device.
+/// What the forms ask of a device.
 struct TensorDevice {
-  std::size_t shared_bytes = 0;  ///< Of shared memory, that a block may have.
-  bool warpgroups = false;       ///< It has products of warpgroups (wgmma).
+  std::size_t shared_bytes = 0;  ///< Shared memory that a block may have.
+  bool warpgroups = false;       ///< The device has products of warpgroups (wgmma).
 };
 
 /// True if sums leave 32 bits and are split (split_digits.h).
 bool sums_are_split(Form form);
 
-/// True for pairs and quads, of whatever they are: 8 rows x 2 or 4 rows x 4 adjacent bytes.
+/// True for forms of pairs, whose products make 8 rows x 2 adjacent samples.
 bool makes_pairs(Form form);
+/// True for forms of quads, whose products make 4 rows x 4 adjacent samples.
 bool makes_quads(Form form);
 
-/// True if blocks take tiles of shared memory, and warps no columns of bytes.
+/// True for forms whose blocks copy tiles with their halo to shared memory.
 bool uses_shared_tiles(Form form);
 
-/// True if `form` serves a frame with weights of so many digits, leaving aside whether the weights
-/// keep the contract and where planes lie.
+/// True if `form` serves a frame with weights of so many digits. It does not ask whether the
+/// weights keep the contract (weights/arithmetic.h) and where planes lie.
 bool tensor_form_serves(Form form, const FrameFormat& format, const Mask& mask, int digits,
                         const TensorDevice& device);
 
-/// Products that 1,024 bytes of `plane` take with it, in groups of eight, halves counted as wholes;
-/// of warpgroups those, of warpgroups, that a tile of 8,192 samples takes.
+/// How many products `plane` takes in `form`: of warpgroups for a tile of 8,192 samples; of other
+/// forms for 1,024 bytes, in units of eight products, where half a product counts as one.
 int tensor_products(Form form, const PlaneFormat& plane, const Mask& mask, int digits);
 
 }  // namespace convolve

@@ -6,7 +6,8 @@
 namespace convolve {
 namespace {
 
-/// Padding where another component's next sample would be, were the row not at its end.
+/// True for padding at the end of a row that stands where another component's next sample would be:
+/// the second luma of a row of YUY2 whose width is odd.
 bool is_tail(const PlaneFormat& plane, const Component& padding) {
   if (padding.role != Role::kPadding) return false;
   return std::any_of(plane.components, plane.components + plane.component_count,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A plane of one-byte samples as rows of bytes: which component the byte at a position belongs to.
-// To a kernel that works on bytes, interleaved components are one picture under a mask whose taps
-// lie `step` bytes apart.
+// A plane of one-byte samples as rows of bytes. Interleaved components repeat with a period: the
+// byte at position p of a row has phase p % period, and the phase says which component it belongs
+// to. To a kernel that works on bytes, interleaved components are one picture under a mask whose
+// taps lie `step` bytes apart.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 
 namespace convolve {
 
+/// The longest period, in bytes: that of RGBA and of packed 4:2:2.
 inline constexpr int kMaxPeriod = 4;
 
 /// The byte at position p of a row belongs to component[p % period].
@@ -21,8 +23,8 @@ struct BytePhases {
   bool tail = false;
 };
 
-/// Nothing if the plane has wider samples, fewer bits than 8, or bytes of none or of two
-/// components.
+/// The phases of `plane`; nothing if it has wider samples or fewer bits than 8, if a byte belongs
+/// to no component or to two, or if the period is above kMaxPeriod.
 std::optional<BytePhases> byte_phases(const PlaneFormat& plane);
 
 }  // namespace convolve

@@ -17,13 +17,14 @@ TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   tile.rows = kTensorTileRows - 8 + window.window_rows * window.windows_down;
   tile.margin = round_up(window.left, kChunk);
   tile.reach = mask.width - 1 - mask.anchor_x;
-  // A lane starts at its column's window, or 8 or 24 samples behind, and holds 24 from there.
-  const int seen = 24 + (window.window_rows == 2 ? 8 : 24);
+  // A lane reads 24 samples, from the beginning of its column's window, or 8 or 24 samples behind
+  // it.
+  const int lane_reach = 24 + (window.window_rows == 2 ? 8 : 24);
   const int width = tile.margin - window.left + kTensorTileBytes * (several ? 1 : 2) - kChunk +
-                    seen + kTileWindowSamples * (window.segments - 1);
+                    lane_reach + kTileWindowSamples * (window.segments - 1);
   tile.chunks = divide_up(width, kChunk);
   tile.pitch = tile.chunks * kChunk;
-  // Lanes that read two rows at once find them in different banks.
+  // Lanes that read two picture rows at once must find them in different banks.
   while (window.window_rows == 2 && tile.pitch % 64 != 32)
     tile.pitch += kChunk;
   tile.lines = kThreads / tile.chunks;
@@ -31,7 +32,8 @@ TensorTile make_tile(const Mask& mask, const TileWindow& window, bool several) {
   return tile;
 }
 
-/// True if a luma of two bytes' step and two chroma of four share the bytes of a row.
+/// True for packed 4:2:2: a luma at every second byte, and two chroma at every fourth, fill the
+/// rows.
 bool is_packed(const PlaneFormat& plane) {
   const std::optional<BytePhases> phases = byte_phases(plane);
   if (!phases || phases->period != 4) return false;
@@ -99,7 +101,7 @@ std::optional<TensorTiles> tensor_tiles(const FrameFormat& format, const Mask& m
     if (!kind || *kind == kPackedKind) return std::nullopt;
     tiles.kinds |= 1u << *kind;
     const TensorTile& tile = tiles.tile[plane.component_count == 1 ? 0 : 1];
-    // The kernel reads a group ahead.
+    // The kernel loads the windows of the next step ahead, once more than there are steps.
     const int rows = byte_planes(*kind) * tile.rows + tiles.window.window_rows;
     tiles.bytes = std::max(tiles.bytes, static_cast<std::size_t>(rows * tile.pitch));
   }

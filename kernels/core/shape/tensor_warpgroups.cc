@@ -58,8 +58,8 @@ std::optional<TensorWarpgroups> tensor_warpgroups(const FrameFormat& format, con
   const int room =
       static_cast<int>(shared_bytes) - kWarpgroupBarrierBytes - warpgroups.weight_bytes;
   warpgroups.stages = std::min(kMostWarpgroupStages, room / warpgroups.stage_bytes);
-  // A stage is one producer's: barriers tell two of its phases apart, so a producer can wait for
-  // the end of a tile only if the one before there was its own.
+  // A stage belongs to one producer: a barrier tells two adjacent phases apart only, so a producer
+  // can wait for the end of the tile in a stage only if it loaded the one before there, too.
   warpgroups.stages -= warpgroups.stages % warpgroup_producers(warpgroups.kinds);
   if (warpgroups.stages < 2) return std::nullopt;
   warpgroups.bytes = static_cast<std::size_t>(warpgroups.stages * warpgroups.stage_bytes +

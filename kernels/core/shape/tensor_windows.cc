@@ -12,8 +12,9 @@ bool all_filtered(const PlaneFormat& plane) {
                      [](const Component& component) { return component.filtered; });
 }
 
-/// How many components of `plane`, which has phases, can be parted: all that a pixel's bytes are,
-/// of four the first three or the last three filtered. 1 for none.
+/// How many components of `plane`, whose phases are `phases`, can be deinterleaved: all bytes of a
+/// pixel must be components, and of four components all but the first or the last filtered. 1 if
+/// none can.
 int deinterleaved_components(const PlaneFormat& plane, const BytePhases& phases) {
   if (phases.period == 1 || phases.tail) return 1;
   int filtered = 0;
@@ -55,7 +56,8 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
     window.deinterleaved = 2;
     return window;
   }
-  // Bytes x and x + 1 stand for all pairs.
+  // The phases of bytes x and x + 1 stand for those of all pairs only if phases two apart have the
+  // same step.
   int before = 0, after = 0;
   for (int p = 0; p < kMaxPeriod; ++p) {
     const int step = plane.components[phases.component[p % phases.period]].step;
@@ -70,10 +72,10 @@ PairWindow pair_window(const PlaneFormat& plane, const BytePhases& phases, const
       if (before <= kPairLeft - shift && kPairLeft - shift + after < kPairWindowBytes)
         return {row_groups, shift, 1};
   const int components = deinterleaved_components(plane, phases);
-  // Of pixels quads take the higher masks: at 7x7 26.3 us for 26.5, with two digits 36.6 for 42.5
-  // (BGR, 4K, H100).
+  // Quads take the higher masks of pixels of three and four bytes, as they are faster there: at 7x7
+  // 26.3 us for 26.5, with two digits 36.6 for 42.5 (BGR, 4K, H100).
   if (components == 1 || (components > 2 && row_groups != kPairRowGroups[0])) return {};
-  // Each of them alone.
+  // Deinterleaved components have the window of a plane with one component.
   const SingleComponentPlane lone;
   PairWindow window = pair_window(lone.plane, lone.phases, mask);
   window.deinterleaved = components;

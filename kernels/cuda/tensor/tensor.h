@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CUDA kernel `tensor`, as the host side sees it: all filtered planes of a frame in one launch.
+// The CUDA kernel `tensor`, as the host side sees it: the weights as 8-bit digits in operand A of
+// INT8 products, the picture in operand B, all filtered planes of a frame in one launch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,29 +20,33 @@
 
 namespace convolve {
 
-/// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
+/// How sums become samples: the least able DigitEpilogue::Codes of all filtered components, as a
+/// launch has one quantiser.
 using Quantiser = DigitEpilogue::Codes;
 
-/// How those of tensor_octets.cu do.
+/// How the sums of tensor_octets.cu become samples.
 enum class WideCodes : int {
   kGeneral,  ///< By the epilogue for any sum.
-  kDouble,   ///< The same, where it divides nothing, and values fit 32 bits.
+  kDouble,   ///< In double without a division, where values fit 32 bits.
   kFloat,    ///< As Quantiser::kFloat says.
   kSplit,    ///< As SplitEpilogue says.
 };
 
 /// The component that the bytes of one phase belong to.
 struct TensorPhase {
-  int offset = 0;  ///< Bytes from the start of a row to its first sample,
-  int step = 1;    ///< from there to its neighbour,
-  int width = 0;   ///< and how many there are.
-  int black = 0;   ///< What ghosts without signal hold.
+  int offset = 0;  ///< Bytes from the start of a row to its first sample.
+  int step = 1;    ///< Bytes from a sample to its neighbour.
+  int width = 0;   ///< Samples in a row.
+  int black = 0;   ///< The value of ghosts where the border is no signal.
   bool filtered = true;
-  std::int32_t start = 0;  ///< DigitEpilogue::start, then its other members.
-  float base = 0;
-  Epilogue general;
+  std::int32_t start = 0;  ///< DigitEpilogue::start: what sums begin with.
+  float base = 0;          ///< DigitEpilogue::base.
+  Epilogue general;        ///< DigitEpilogue::general.
 };
 
+/// A plane, and how warps or blocks cover it. A warp's tile is kTensorTileBytes x 8 rows; tiles
+/// below each other are a tile column. Inner tile columns are those whose windows lie inside the
+/// picture, so that their warps load without asking for the border; the others are edges.
 struct TensorPlane {
   const std::uint8_t* src = nullptr;
   std::uint8_t* dst = nullptr;
@@ -49,38 +54,41 @@ struct TensorPlane {
   std::int64_t dst_pitch = 0;
   int rows = 0;
   int row_bytes = 0;
-  int whole_bytes = 0;  ///< Up to here every byte of a row is a sample.
-  int left = 0;         ///< A column's window starts this many bytes before it: a multiple of 8.
+  int whole_bytes = 0;  ///< Every byte of a row before this one belongs to a sample.
+  int left = 0;         ///< Bytes from a column's window to the column: a multiple of 8.
   int segments = 1;     ///< Windows side by side that cover the mask.
-  const uint4* fragments = nullptr;  ///< tensor_fragments.h, as the form asks.
-  int deinterleaved = 1;             ///< PairWindow::deinterleaved
-  std::uint32_t pair_black = 0;      ///< Pairs, quads and octets: four ghosts without signal.
-  /// There, too: __byte_perm() selectors that make the four ghosts left of the picture of a row's
-  /// first eight bytes, and those right of it of the last eight; or samples of each component, if
-  /// they are parted.
+  const uint4* fragments = nullptr;  ///< The weights as tensor_fragments.h has them for the form.
+  /// PairWindow::deinterleaved; of octets the bytes of a pixel.
+  int deinterleaved = 1;
+  std::uint32_t pair_black = 0;  ///< Pairs, quads and octets: a word of ghosts without signal.
+  /// Pairs, quads and octets: the __byte_perm() selectors that make the four ghosts left of the
+  /// picture from the first eight bytes of a row, and the four right of it from the last eight;
+  /// where components are deinterleaved, from samples of one component.
   std::uint32_t ghost_select[2] = {};
-  /// Large quads see four more: left of these ones of a row's bytes 4 to 11, right of them ones of
-  /// the last eight but four.
+  /// Large quads: the same for the next four ghosts, which are made from bytes 4 to 11 of a row,
+  /// and from the eight bytes that end four before its end.
   std::uint32_t far_select[2] = {};
-  std::uint32_t chroma_select[2] = {};  ///< Of packed 4:2:2.
-  int tile_columns = 0;  ///< Of 128 bytes. The inner ones, whose windows lie inside the picture:
-  int first_inner_tile_column = 0;     ///< the first
-  int inner_tile_columns = 0;          ///< and their number.
-  std::uint32_t inner_reciprocal = 0;  ///< 2^32 / their number, rounded up; unused if that is 1.
-  std::uint32_t edge_reciprocal = 0;   ///< Of the others.
-  bool aligned16 = true;               ///< All planes lie on 16 bytes.
-  bool ghosts_in_tile = false;  ///< Groups: ghosts at a tile's side are samples of the same tile.
-  int first_block = 0;          ///< Of the launch's.
-  int edge_blocks = 0;          ///< From there on.
-  int period = 1;
-  bool copies = false;  ///< Some phase is not filtered.
+  std::uint32_t chroma_select[2] = {};  ///< Packed 4:2:2: as ghost_select, for chroma.
+  int tile_columns = 0;
+  int first_inner_tile_column = 0;
+  int inner_tile_columns = 0;
+  /// 2^32 / inner_tile_columns, rounded up, which divides by them; unused where there is one.
+  std::uint32_t inner_reciprocal = 0;
+  std::uint32_t edge_reciprocal = 0;  ///< The same for the edges.
+  bool aligned16 = true;              ///< All planes lie on 16 bytes.
+  /// Warpgroups: the samples that ghosts at a tile's sides repeat lie in the same tile.
+  bool ghosts_in_tile = false;
+  int first_block = 0;  ///< The plane's first block in the launch.
+  int edge_blocks = 0;  ///< Blocks of the edges, which come before those of inner tile columns.
+  int period = 1;       ///< BytePhases::period, or the components of samples of two bytes.
+  bool copies = false;  ///< Some phase is copied, not filtered.
   bool tail = false;    ///< BytePhases::tail.
-  bool uniform = true;  ///< The first phase's epilogue serves all that are filtered.
-  /// One epilogue for all, and whole words to store, of which the bits `kept` are copied.
+  bool uniform = true;  ///< The first phase's epilogue serves all filtered phases.
+  /// Rows are stored in whole words by one epilogue, which spares warps all questions about phases.
   bool plain = true;
-  std::uint32_t kept = 0;
-  float scale = 1;
-  SampleLayout layout;  ///< Of two-byte samples, then.
+  std::uint32_t kept = 0;  ///< Bits of a word that are copied from the source, where `plain`.
+  float scale = 1;         ///< DigitEpilogue::scale, the same for all components.
+  SampleLayout layout;     ///< Of samples of two bytes.
   int sample_bytes = 1;
   TensorPhase phase[kMaxPeriod];
 };
@@ -88,34 +96,36 @@ struct TensorPlane {
 struct TensorArguments {
   Form form = Form::kTensorColumns;
   int plane_count = 0;
-  int blocks = 0;          ///< Of threads; of warpgroups tiles, which fewer blocks take in turns.
-  int processors = 1;      ///< Of the device.
+  int blocks = 0;      ///< Thread blocks; of warpgroups tiles, which fewer blocks take in turns.
+  int processors = 1;  ///< Multiprocessors of the device.
   int sliding_blocks = 0;  ///< tensor_sliding_blocks()
-  int steps = 1;           ///< Of 8 rows that a warp of an inner column takes.
-  int prefetched_steps =
-      1;  ///< Of these, whose rows come to the L2 cache before all else: of pairs.
-  int pair_row_groups = 0;  ///< Of PairWindow.
-  int pair_shift = 0;
-  OctetWindow octets;           ///< Of octets.
-  TensorTiles tiles;            ///< Of tiles.
-  TensorWarpgroups warpgroups;  ///< Of warpgroups.
+  int steps = 1;           ///< Tiles of 8 rows that a warp of an inner tile column filters.
+  /// Pairs, quads and octets: steps whose rows a warp prefetches to the L2 cache before all else.
+  int prefetched_steps = 1;
+  int pair_row_groups = 0;      ///< PairWindow::row_groups
+  int pair_shift = 0;           ///< PairWindow::shift
+  OctetWindow octets;           ///< Read by octets only,
+  TensorTiles tiles;            ///< by tiles only,
+  TensorWarpgroups warpgroups;  ///< and by warpgroups only.
   int mask_height = 1;
   int anchor_y = 0;
-  int digits = 1;
+  int digits = 1;  ///< Of the weights.
   Border border = Border::kReplicate;
   Quantiser quantiser = Quantiser::kGeneral;
-  WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets.
+  WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets, in place of `quantiser`.
   TensorPlane plane[kMaxPlanes];
 };
 
-/// Blocks of 8 picture rows that the kernel of the sliding form keeps in registers.
+/// Blocks of 8 picture rows that a warp of tensor-sliding keeps in registers for a mask of this
+/// height: 2 or 3.
 int tensor_sliding_blocks(int mask_height);
 
-/// What a form of kernel tensor is to the host side. All functions work in the current context.
+/// What the host side knows of a form. All functions work in the current context.
 struct TensorLauncher {
   /// Forces the kernels that `arguments` may select to load now.
   cudaError_t (*load)(const TensorArguments& arguments);
-  /// Thread blocks of them that the device holds at once; null where nobody asks.
+  /// How many thread blocks of its kernel the device holds at once; null for forms whose launches
+  /// do not depend on it.
   cudaError_t (*resident)(const TensorArguments& arguments, int* blocks);
   /// Enqueues the filter on `stream`.
   cudaError_t (*launch)(const TensorArguments& arguments, cudaStream_t stream);

@@ -13,10 +13,12 @@ namespace {
 constexpr int kLanes = 32;
 constexpr int kWords = 4;
 
-/// The weight by which output byte `dx` of a column sees byte `b` of its windows in mask row `ky`.
+/// The weight by which output byte `dx` of a column multiplies byte `b` of its windows in mask row
+/// `ky`.
 std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask,
                        const DigitWeights& weights, int left, int ky, int dx, int b) {
-  // A period that does not divide the column has components of one step only.
+  // A period that does not divide the column has components of one step only, so that any phase
+  // will do.
   const int step = plane.components[phases.component[dx % phases.period]].step;
   const int distance = b - left - dx;
   if (distance % step != 0) return 0;
@@ -26,25 +28,27 @@ std::int32_t weight_at(const PlaneFormat& plane, const BytePhases& phases, const
                         static_cast<std::size_t>(kx)];
 }
 
-/// Which two of the four samples in word i of a window, for sparse products, output c of eight
-/// sees.
+/// The metadata of sparse products: which two of the four samples of word i of a window output c of
+/// eight multiplies.
 struct SparseMetadata {
   int first, second;
 };
+/// The samples of a word, in the order of metadata, from its first one on.
 constexpr int kMetadataSamples[4] = {0, 1, 8, 9};
 SparseMetadata sparse_metadata(const Mask& mask, int i, int c) {
-  int seen[4], count = 0;
+  int read[4], count = 0;
   for (int slot = 0; slot < 4; ++slot) {
     const int kx = mask.anchor_x + 2 * i + kMetadataSamples[slot] - kOctetReach - c;
-    if (kx >= 0 && kx < mask.width) seen[count++] = slot;
+    if (kx >= 0 && kx < mask.width) read[count++] = slot;
   }
-  // Places are in order, and those of no weight any.
+  // Metadata must ascend; where an output reads fewer than two samples, the others have weights of
+  // 0 and may be any.
   if (count == 0) return {0, 1};
-  if (count == 1) return seen[0] < 3 ? SparseMetadata{seen[0], 3} : SparseMetadata{0, 3};
-  return {seen[0], seen[1]};
+  if (count == 1) return read[0] < 3 ? SparseMetadata{read[0], 3} : SparseMetadata{0, 3};
+  return {read[0], read[1]};
 }
 
-/// Digit `digit` of the weight (ky, kx) as a byte; 0 beside the mask.
+/// Digit `digit` of the weight (ky, kx) as a byte; 0 outside the mask.
 std::uint32_t digit_at(const Mask& mask, const DigitWeights& weights, int digit, int ky, int kx) {
   if (ky < 0 || ky >= mask.height || kx < 0 || kx >= mask.width) return 0;
   const auto at = static_cast<std::size_t>(ky) * static_cast<std::size_t>(mask.width) +
@@ -134,8 +138,9 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
   std::vector<std::uint32_t> words;
   words.reserve(static_cast<std::size_t>(
       (kMostDigits * window.product_row_groups * halves * kWords + 1) * kLanes));
-  // Lanes 4 c and 4 c + 1 have what output c sees in words 0 and 1, for either output row, the next
-  // two in words 2 and 3: four bits for each of four rows.
+  // Metadata of operand A's row c, and of row c + 8, which is the other output row and has the
+  // same: lanes 4 c and 4 c + 1 hold those of words 0 and 1 of the window, lanes 4 c + 2 and 4 c +
+  // 3 those of words 2 and 3, four bits for each of four picture rows.
   for (int lane = 0; window.sparse && lane < kLanes; ++lane) {
     std::uint32_t bits = 0;
     for (int n = 0; n < 8; ++n) {
@@ -154,7 +159,7 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
             for (int j = 0; digit < weights.digits && j < 4; ++j) {
               int row = lane % 4, x = 8 * half + 4 * (w / 2) + j;
               if (window.sparse) {
-                // Two weights of each four positions.
+                // A fragment has two weights of each four positions.
                 const int four = 8 * (w / 2) + 2 * (lane % 4) + j / 2, i = four / 4;
                 const SparseMetadata metadata = sparse_metadata(mask, i, c);
                 row = four % 4;

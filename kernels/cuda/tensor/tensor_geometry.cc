@@ -13,8 +13,9 @@ bool aligned(const void* data, std::int64_t pitch, unsigned bytes) {
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) % bytes == 0;
 }
 
-/// The selector of the four ghosts from byte `first` of a row on, of eight bytes from `from` on;
-/// where components are parted, of samples.
+/// The __byte_perm() selector that makes the four ghosts from byte `first` of a row on out of the
+/// eight bytes from `from` on; nothing if they are not among these. Counts samples where components
+/// are deinterleaved.
 std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border border, int first,
                                           int from) {
   std::uint32_t select = 0;
@@ -32,13 +33,15 @@ std::optional<std::uint32_t> ghost_select(const TensorPlane& plane, Border borde
   return select;
 }
 
-/// Bytes that the lanes of a column, or of two whose components they part, hold together.
+/// Bytes of a row that lanes take together: a column, or the columns of two lanes that deinterleave
+/// samples of two bytes between them.
 int column_unit(const TensorPlane& plane) {
   return plane.sample_bytes == 2 ? plane.period * kColumnBytes : kColumnBytes;
 }
 
-/// True if the columns at the edges of `plane`, taken in pairs, need no patch: it finds their
-/// ghosts. `large`: as large quads see them.
+/// Sets the selectors of the ghosts at the sides of `plane`, taken in pairs, quads or octets. False
+/// if some ghosts cannot be made by them, so that the edges need a patch. `large`: for large quads,
+/// which need eight ghosts to a side.
 bool find_ghost_selectors(TensorPlane& plane, Border border, bool large) {
   const int unit = column_unit(plane);
   if (plane.row_bytes % unit != 0 || plane.row_bytes < 2 * unit ||
@@ -59,10 +62,10 @@ bool find_ghost_selectors(TensorPlane& plane, Border border, bool large) {
   return far_left && far_right;
 }
 
-/// The selectors of four ghosts of a component on either side of a row, of its first eight samples
-/// and of its last.
+/// Sets the selectors of the four ghosts of a component on either side of a row, made out of its
+/// first and its last eight samples.
 void near_ghost_selectors(Border border, int width, std::uint32_t (&selects)[2]) {
-  if (border == Border::kZero || border == Border::kWrap) return;  // Which need none.
+  if (border == Border::kZero || border == Border::kWrap) return;  // Neither needs selectors.
   const int beyond[2] = {-4, width}, near[2] = {0, width - 8};
   for (const int side : {0, 1}) {
     selects[side] = 0;
@@ -73,8 +76,9 @@ void near_ghost_selectors(Border border, int width, std::uint32_t (&selects)[2])
   }
 }
 
-/// Gives each plane its blocks; returns how many there are. A block's warps lie below each other,
-/// or where pairs are made beside each other, all blocks of a row of tiles one after the other.
+/// Gives each plane its blocks; returns how many there are. The four warps of a block go down one
+/// tile column, below each other, in tensor-sliding and tensor-columns, and stand beside each other
+/// in all other forms.
 int assign_blocks(TensorArguments& arguments) {
   const bool beside =
       arguments.form != Form::kTensorColumns && arguments.form != Form::kTensorSliding;
@@ -107,7 +111,7 @@ void find_word_stores(TensorPlane& plane) {
 void find_inner_tile_columns(TensorPlane& plane) {
   plane.tile_columns = divide_up(plane.row_bytes, kTensorTileBytes);
   plane.first_inner_tile_column = divide_up(plane.left, kTensorTileBytes);
-  // The last column whose windows end inside.
+  // Tile columns before this one have windows that end inside the rows.
   const int reach = kTensorTileBytes - kColumnBytes + kWindowBytes * plane.segments - plane.left;
   const int end =
       plane.whole_bytes < reach ? 0 : (plane.whole_bytes - reach) / kTensorTileBytes + 1;
@@ -122,8 +126,8 @@ void find_inner_tile_columns(TensorPlane& plane) {
 
 void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large) {
   const bool wide = plane.sample_bytes == 2;
-  // What an inner column reads lies within 8 bytes of it, and so does what an edge loads; or of
-  // samples of two bytes within 16.
+  // Inner tile columns read up to 8 bytes to either side, and edges load as much; of samples of two
+  // bytes up to 16.
   plane.left = wide ? 16 : 8;
   plane.segments = wide ? 2 : 1;
   for (int i = 0; i < plane.period; ++i) {
@@ -138,14 +142,16 @@ void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large
     plane.edge_reciprocal = reciprocal(plane.tile_columns);
     return;
   }
-  // Pixels have tiles of their own, all alike.
+  // Pixels of three and four bytes have tiles of kPixelTileWidth pixels, all alike: they make the
+  // ghosts in shared memory.
   const bool pixels = !wide && plane.deinterleaved > 2;
   if (pixels)
     plane.tile_columns = divide_up(plane.row_bytes, kPixelTileWidth * plane.deinterleaved);
   else if (!find_ghost_selectors(plane, border, large))
     return;
   plane.first_inner_tile_column = 0;
-  // The ghosts of a column at the right edge that has none beside it are not found.
+  // A tile column of one column at the right edge has none beside it, of which it could make
+  // ghosts.
   const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == column_unit(plane);
   plane.inner_tile_columns = plane.tile_columns - (alone ? 1 : 0);
   plane.inner_reciprocal = reciprocal(plane.inner_tile_columns);
@@ -204,9 +210,10 @@ int assign_steps(TensorArguments& arguments, int resident_blocks, int most_steps
 int assign_pair_steps(TensorArguments& arguments, int resident_blocks) {
   const bool octets = arguments.plane[0].sample_bytes == 2;
   const bool pixels = arguments.plane[0].deinterleaved > 2 && !octets;
-  // Packed 4:2:2: 15.9 us for 17.1 and 16.6 (YUY2, 7x7), quads 17.1 for 18.4 and 17.6 (9x9). Octets
-  // 15.3 us for 18.4 with three and 18.0 with five (GRAY16, 4K, 7x7, H100), but those that are not
-  // sparse take as long in one wave as with several digits: 16.5 for 17.9 (9x9).
+  // With four steps packed 4:2:2 takes 15.9 us, with three 17.1 and with five 16.6 (YUY2, 7x7), in
+  // quads 17.1 for 18.4 and 17.6 (9x9); octets take 15.3 us for 18.4 and 18.0 (GRAY16, 4K, 7x7,
+  // H100). Octets without sparse products, as with several digits, are better off in one wave: 16.5
+  // us for 17.9 (9x9).
   const bool packed =
       arguments.form == Form::kTensorPackedPairs || arguments.form == Form::kTensorPackedQuads;
   const int short_slide = pixels || packed || octets ? 4 : 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Where the blocks of kernel `tensor` stand in the planes of a frame, and what the columns at their
-// edges need. For planes whose memory and size are known.
+// The launch geometry of kernel `tensor`: which tile columns of a plane are inner ones, how ghosts
+// at its sides are made, and which blocks filter what. For planes whose memory and size are known.
 #pragma once
 
 #include <cstdint>
@@ -9,43 +9,45 @@
 
 namespace convolve {
 
-/// Finds out if `plane`, whose memory is known, can be stored in words.
+/// Sets TensorPlane::plain and kept: whether rows can be stored in whole words.
 void find_word_stores(TensorPlane& plane);
 
-/// Finds the inner columns of `plane`, whose memory and size are known.
+/// Sets the inner and the edge tile columns of `plane` for tensor-sliding and tensor-columns.
 void find_inner_tile_columns(TensorPlane& plane);
 
-/// Has `plane`, whose memory and size are known, taken in pairs, or if its samples have two bytes
-/// in octets. `sixteen`: all planes lie on 16 bytes, as inner columns must. `large`: as large
-/// quads see it.
+/// Sets what pairs and quads, or of samples of two bytes octets, need to know of `plane`: windows,
+/// ghosts and tile columns. `aligned16`: all planes lie on 16 bytes, which inner tile columns need.
+/// `large`: for large quads.
 void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large);
 
-/// The same for packed 4:2:2, of which all columns are inner ones.
+/// Sets the same for packed 4:2:2, all of whose tile columns are inner ones.
 void prepare_packed_pairs(TensorPlane& plane, Border border);
 
-/// True if what is read and written lies on 16 bytes.
+/// True if all planes, source and destination, lie on 16 bytes.
 bool aligned_to_16(const TensorArguments& arguments);
 
-/// True if the samples that ghosts at the sides of `plane` are lie in the ghosts' tile, all others
-/// of which can be loaded by eights.
+/// True if warpgroups can make the ghosts at the sides of `plane` inside the tile: the samples that
+/// these ghosts repeat lie in the same tile, and all other samples can be loaded by eights.
 bool ghosts_in_tile(const TensorPlane& plane, const TensorTile& tile, bool packed, Border border);
 
-/// Gives all planes their tiles of so many samples, of planes with one component and with several,
-/// and rows; returns how many there are.
+/// Numbers the tiles of all planes, which have `rows` rows and are `single_width` samples wide in
+/// planes of one component and `width` elsewhere. Returns how many tiles there are.
 int assign_tiles(TensorArguments& arguments, int single_width, int width, int rows);
 
-/// Gives all planes their blocks, in as few steps as have all blocks run at once: a second wave
-/// would take as long again. Returns how many blocks there are.
+/// Gives all planes their blocks, in the fewest steps a warp, up to `most_steps`, with which all
+/// blocks run at once: a second wave of blocks would take as long again. Returns how many blocks
+/// there are.
 int assign_steps(TensorArguments& arguments, int resident_blocks, int most_steps);
 
-/// The same for pairs. Where warps would march far with one digit, they take short ways in several
-/// waves, and have the L2 cache fetch all of it while others multiply: 10.5 us for 11.1 in one wave
-/// (NV12, 4K, 3x3, H100), but 7.8 for 7.2 where one wave is four steps (GRAY8). In one wave all ask
-/// at once, and all four steps of rows take 7.5.
+/// The same for pairs, quads and octets. Where warps would slide far down with one digit, they take
+/// a few steps in several waves of blocks, and prefetch all their rows to the L2 cache while other
+/// blocks multiply: 10.5 us for 11.1 in one wave (NV12, 4K, 3x3, H100). Where one wave takes four
+/// steps or fewer it stays one: 7.2 us for 7.8 (GRAY8). In one wave all warps load at once, and
+/// prefetching the rows of all four steps takes 7.5 us.
 ///
-/// Pixels of three and four bytes bring the rows of four steps before all else, and march no
-/// further: 24.8 us for 29.7 in eight steps (BGR, 4K, 5x5, H100), RGBA with two digits 35.7
-/// for 38.7.
+/// Warps of pixels of three and four bytes prefetch the rows of four steps, and never slide
+/// further: 24.8 us for 29.7 in eight steps (BGR, 4K, 5x5, H100), RGBA with two digits 35.7 for
+/// 38.7.
 int assign_pair_steps(TensorArguments& arguments, int resident_blocks);
 
 }  // namespace convolve

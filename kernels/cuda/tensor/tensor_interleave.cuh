@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Codes of kernel `tensor` where components, and bytes of samples, were filtered apart: those of
-// two bytes, and all in the order of memory.
+// Quantisers for components, and bytes of samples, that were filtered apart: samples of two bytes,
+// and how components are interleaved again into pixels as they lie in memory.
 #pragma once
 
 #include "kernels/cuda/tensor/tensor_store.cuh"
@@ -8,34 +8,35 @@
 namespace convolve {
 namespace {
 
+/// The code of a sum in float, not clamped.
 __device__ __forceinline__ int quantise_in_float(int sum, const EpilogueOf<float>& e) {
   return __float2int_rn(fmaf(static_cast<float>(sum), e.scale, e.base));
 }
 
-/// Where values fit 32 bits. Conversions between int and double run at a quarter of the rate of
-/// additions, which do as well: 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code
-/// another's.
+/// The code of a sum in double, not clamped, where values fit 32 bits. Conversions between int and
+/// double run at a quarter of the rate of additions, so additions convert: the bits of the double
+/// 2^52 + 2^31 + sum, and of 1.5 x 2^52 + code, hold sum and code.
 __device__ __forceinline__ int quantise_in_double(int sum, const EpilogueOf<double>& e) {
   const double biased = __hiloint2double(0x43300000, sum ^ static_cast<int>(0x80000000u));
   const double exact = biased - 4503601774854144.0;
   return __double2loint(fma(exact, e.scale, e.base) + 6755399441055744.0);
 }
 
-/// Two codes, of values beyond 16 bits the nearest.
+/// Two codes in a word, the first in the low half; values beyond 16 bits become the nearest.
 __device__ __forceinline__ unsigned clamp_two(int low, int high) {
   unsigned codes;
   asm("cvt.pack.sat.u16.s32 %0, %1, %2;" : "=r"(codes) : "r"(high), "r"(low));
   return codes;
 }
 
-/// Two samples of codes; unused bits become zero.
+/// Two samples as they lie in memory, of two codes; unused bits become zero.
 __device__ __forceinline__ unsigned encode_two(unsigned codes, const SampleLayout& layout) {
   codes <<= layout.shift;
   return layout.swap ? __byte_perm(codes, 0, 0x2301) : codes;
 }
 
-/// Calls work(code), of which code(sum) is an epilogue for any sum, inlined where nothing is
-/// divided. Codes may lie below 0 or above the component's.
+/// Calls work(quantise) with an epilogue for any sum: quantise(sum) is a code that may lie below 0
+/// or above the component's. It is inlined where nothing is divided.
 template <class Work>
 __device__ __forceinline__ void with_general_quantiser(const Epilogue& general, const Work& work) {
   if (general.in_float && !general.narrow.divide) {
@@ -49,7 +50,7 @@ __device__ __forceinline__ void with_general_quantiser(const Epilogue& general, 
   }
 }
 
-/// words[i] = the codes of two bytes of the sums pair(i), by an epilogue for any sum.
+/// words[i] = the codes of the two sums pair(i), by an epilogue for any sum.
 template <int kWords, class Pair>
 __device__ __forceinline__ void quantise_twos_general(const Epilogue& general, const Pair& pair,
                                                       unsigned (&words)[kWords]) {
@@ -73,7 +74,7 @@ __device__ __forceinline__ void quantise_to_samples(const TensorPlane& plane,
   if constexpr (kQuantiser == Quantiser::kGeneral) {
     quantise_twos_general(phase.general, pair, words);
   } else {
-    // Values of this way lie within 16 bits and a sign, whatever the samples could hold.
+    // Values of this quantiser fit 16 bits with a sign, whatever the samples could hold.
     const unsigned most = 0x00010001u * static_cast<unsigned>(min(plane.layout.max_code, 0x7FFF));
     const auto value = [&](int s) {
       return __float_as_uint(
@@ -91,7 +92,8 @@ __device__ __forceinline__ void quantise_to_samples(const TensorPlane& plane,
     word = encode_two(word, plane.layout);
 }
 
-/// Word n of pixels as they lie in memory, of samples of kBytes whose components lie apart.
+/// Word n of pixels as they lie in memory, of samples of kBytes bytes; components[k] has those of
+/// component k.
 template <int kBytes, int kComponents, int kWords>
 __device__ __forceinline__ unsigned interleaved(const unsigned (&components)[kComponents][kWords],
                                                 int n) {
@@ -114,8 +116,8 @@ __device__ __forceinline__ unsigned interleaved(const unsigned (&components)[kCo
   }
 }
 
-/// Stores the words of kWords / kBytes x 4 pixels at `to`, of which `room` bytes are the
-/// picture's. `whole`: all are, and `to` lies on as many bytes as they have, or on 16.
+/// Stores 4 kWords / kBytes pixels at `to`, of which the first `room` bytes belong to the picture.
+/// `whole`: all bytes do, and `to` is aligned to their number, or to 16.
 template <int kBytes, int kComponents, int kWords>
 __device__ __forceinline__ void store_pixels(std::uint8_t* to, int room, bool whole,
                                              const unsigned (&components)[kComponents][kWords]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture rows on their way into the operands of kernel `tensor`, ghosts included.
+// Loads picture rows, ghosts included, as operand B of kernel `tensor` takes them.
 #pragma once
 
 #include "kernels/core/base/border.h"
@@ -17,33 +17,36 @@ static_assert(kWarps * kRows == kTensorTileRows, "the planner speaks of another 
 constexpr int kColumns = kTensorTileBytes / kColumnBytes;
 static_assert(kColumns == 8, "operand B has eight columns");
 
-/// What a lane holds of a picture row: 8 bytes of the window of column lane / 4.
+/// Bytes that a lane holds of a picture row: lane l has bytes 8 (l % 4) to 8 (l % 4) + 7 of the
+/// window of column l / 4.
 constexpr int kLaneBytes = 8;
-/// Bytes of a picture row that the eight windows of one segment cover.
+/// Bytes of a picture row that the windows of eight columns cover in one segment.
 constexpr int kSpanBytes = kTensorTileBytes - kColumnBytes + kWindowBytes;
 constexpr int kSpanVectors = kSpanBytes / kLaneBytes;
 
-/// byte % plane.period, without a division: never negative.
+/// byte % plane.period, never negative, without a division.
 __device__ __forceinline__ int phase_of(const TensorPlane& plane, int byte) {
   if (plane.period != 3) return byte & (plane.period - 1);
   const int remainder = byte % 3;
   return remainder < 0 ? remainder + 3 : remainder;
 }
 
-/// The sample that `byte`, one of `phase`, is in its component: any number.
+/// The number of the sample of `phase` that `byte` belongs to; negative left of the picture.
 __device__ __forceinline__ int sample_of(const TensorPhase& phase, int byte) {
   const int distance = byte - phase.offset;
   if (phase.step == 3) return distance / 3;
   return distance >> (phase.step >> 1);  // A step of 1, 2 or 4.
 }
 
+/// True if rows from `data` on with this pitch begin at multiples of `bytes`, a power of two.
 __device__ __forceinline__ bool aligned(const void* data, std::int64_t pitch, int bytes) {
   return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(pitch)) %
              static_cast<unsigned>(bytes) ==
          0;
 }
 
-/// Has the L2 cache fetch what a warp's columns, from byte x on, see in `count` rows from y on.
+/// Prefetches to the L2 cache what the columns of a warp, from byte x on, read in `count` rows from
+/// y on.
 __device__ __forceinline__ void prefetch_rows(const TensorPlane& plane, int x, int y, int count) {
   const int lane = threadIdx.x, at = x + kSectorBytes * (lane % 4);
   if (at >= plane.row_bytes) return;
@@ -53,10 +56,10 @@ __device__ __forceinline__ void prefetch_rows(const TensorPlane& plane, int x, i
     fetch_ahead(plane.src + row * plane.src_pitch + at);
 }
 
-/// Fills a patch, kRows rows of kSpanBytes, from byte x of row y of the picture on, ghosts
-/// included. Whole vectors inside the picture go as such, all in flight at once; other bytes with
-/// eight lanes to a vector. Left to the lanes that need them, they would make the warps at the
-/// picture's edges last longer than all others.
+/// Fills a patch: kRows rows of kSpanBytes in a warp's shared memory, from byte x of row y of the
+/// picture on, ghosts included. Vectors of kLaneBytes inside the picture are copied whole, all in
+/// flight at once; other bytes by eight lanes for each vector. If the lanes that need these bytes
+/// loaded them, warps at the picture's edges would last longer than all others.
 __device__ __forceinline__ void fill_patch(const TensorPlane& plane, Border border, int x, int y,
                                            std::uint8_t* patch) {
   constexpr int kRounds = (kRows * kSpanVectors + 31) / 32;
@@ -82,7 +85,7 @@ __device__ __forceinline__ void fill_patch(const TensorPlane& plane, Border bord
     if (i < kRows * kSpanVectors) reinterpret_cast<uint2*>(patch)[i] = vector[n];
   }
   __syncwarp();
-  // Columns that begin behind the picture are nobody's: what only they see may be anything.
+  // No output needs what only columns behind the picture read.
   const int reach = plane.row_bytes + kWindowBytes * plane.segments - plane.left - kColumnBytes;
   const int needed = limit((reach - x + kLaneBytes - 1) >> 3);
   const bool ghost_rows = border == Border::kZero && (y < 0 || y + kRows > plane.rows);
@@ -104,8 +107,8 @@ __device__ __forceinline__ void fill_patch(const TensorPlane& plane, Border bord
   }
 }
 
-/// Picture rows as operand B: from memory where kInside, all windows inside the picture's columns,
-/// otherwise through a patch of shared memory.
+/// The windows of a warp's columns as operand B. kInside: all lie inside the picture's columns, and
+/// are loaded from memory; otherwise they go through a patch of shared memory.
 template <bool kInside>
 class Windows {
  public:
@@ -116,7 +119,8 @@ class Windows {
     mine_ = kColumnBytes * (lane / 4) + kLaneBytes * (lane % 4);
   }
 
-  /// Rows `first` and the seven below it, of which `count` are needed.
+  /// Loads row `first` and the seven below it, counted from the first row that the outputs read, of
+  /// which `count` are needed.
   __device__ __forceinline__ void load(int segment, int first, int count,
                                        uint2 (&rows)[kRows]) const {
     const int x = x_ + kWindowBytes * segment, y = y_ + first;
@@ -141,7 +145,7 @@ class Windows {
   }
 
  private:
-  /// Some of the rows are ghosts, or below all that is needed.
+  /// The same where some rows are ghosts, or lie below all that is needed.
   __device__ __forceinline__ void load_clipped(const std::uint8_t* from, int y, int count, int byte,
                                                uint2 (&rows)[kRows]) const {
 #pragma unroll
@@ -167,8 +171,8 @@ class Windows {
   const TensorArguments& a_;
   const TensorPlane& plane_;
   std::uint8_t* patch_;
-  int x_, y_;  ///< The first byte of the first window.
-  int mine_;   ///< Bytes from there to this lane's.
+  int x_, y_;  ///< The first byte of the first window, and its row.
+  int mine_;   ///< Bytes from the first window to what this lane loads.
 };
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace convolve {
 namespace {
 
-/// The components of a plane that has a TileKind, in the order in which they lie.
+/// The components of a plane that has a TileKind, in the order in which they lie in a pixel.
 BytePhases side_by_side(const PlaneFormat& plane) {
   BytePhases phases;
   phases.period = plane.component_count;
@@ -27,7 +27,7 @@ BytePhases side_by_side(const PlaneFormat& plane) {
   return phases;
 }
 
-/// True if the same fragments serve both.
+/// True if the same fragments serve both planes.
 bool same_steps(const PlaneFormat& a, const PlaneFormat& b) {
   if (a.component_count != b.component_count) return false;
   for (int c = 0; c < a.component_count; ++c)
@@ -44,7 +44,7 @@ bool same_numbers(const EpilogueOf<Real>& a, const EpilogueOf<Real>& b) {
          a.reciprocal == b.reciprocal;
 }
 
-/// True if sums become codes in the same way in both phases, whichever Codes there are.
+/// True if sums of both phases become codes in the same way, whatever the quantiser.
 bool same_way(const TensorPhase& a, const TensorPhase& b) {
   return a.start == b.start && a.base == b.base && a.general.in_float == b.general.in_float &&
          a.general.max_code == b.general.max_code &&
@@ -52,7 +52,7 @@ bool same_way(const TensorPhase& a, const TensorPhase& b) {
          same_numbers(a.general.wide, b.general.wide);
 }
 
-/// True if values that general.wide makes of all sums of `weights` fit 32 bits, and it divides
+/// True if the values that general.wide makes of sums with `weights` fit 32 bits, and it divides
 /// nothing.
 bool doubles_serve(const TensorPhase& phase, const DigitWeights& weights) {
   constexpr double kTwo30 = 1073741824.0;
@@ -112,7 +112,7 @@ bool TensorPass::in_packed() const {
   return form_ == Form::kTensorPackedPairs || form_ == Form::kTensorPackedQuads;
 }
 
-/// What the form knows of planes before it sees their memory.
+/// Sets what the form knows of planes before it sees their memory.
 void TensorPass::prepare_planes(const DeviceCapabilities& device) {
   TensorArguments& arguments = arguments_;
   for (int p = 0; p < format_.plane_count; ++p) {
@@ -149,7 +149,7 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
                                .value_or(TensorWarpgroups{});
 }
 
-/// The words that products take of the weights for `plane`.
+/// The fragments that the form takes for `plane`.
 std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
   if (form_ == Form::kTensorTiles) return tile_fragments(mask_, weights_);
   if (uses_shared_tiles(form_)) return warpgroup_fragments(mask_, weights_);
@@ -160,7 +160,8 @@ std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
              : tensor_fragments(format_.planes[plane], phases_[plane], mask_, weights_);
 }
 
-/// Planes share theirs where the mask alone decides, or samples lie alike.
+/// Makes the fragments of all planes. Planes share them where the mask alone decides, or samples
+/// lie alike.
 void TensorPass::make_fragments() {
   const bool one_for_all = !makes_pairs(form_) && !in_columns();
   for (int p = 0; p < format_.plane_count; ++p) {
@@ -187,8 +188,9 @@ Status TensorPass::load() {
 
 void TensorPass::update_epilogues(double scale, double bias) {
   if (have_epilogues_ && scale == scale_ && bias == bias_) return;
-  // All components must come to codes in one way: the least of what each could. The kernels of
-  // small masks take kBits to mean one digit, which sums of that size have anyway.
+  // A launch has one quantiser, so all components take the least able one that any of them needs.
+  // The kernels of small masks take kBits to mean one digit, which sums that kBits serves have
+  // anyway.
   Quantiser most = weights_.digits == 1 && !in_octets() ? Quantiser::kBits : Quantiser::kFloat;
   do {
     arguments_.quantiser = most;
@@ -247,7 +249,8 @@ Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser m
     if (shown == nullptr) shown = &phase;
     to.uniform = to.uniform && same_way(phase, *shown);
   }
-  // Bytes that are copied may get any code first.
+  // Bytes that are copied may be quantised to anything first, so they take the epilogue of those
+  // that are filtered.
   if (to.uniform && shown != nullptr) {
     to.phase[0].start = shown->start;
     to.phase[0].base = shown->base;
@@ -256,7 +259,8 @@ Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser m
   return most;
 }
 
-/// The planes of `format` that have something to filter, where they lie.
+/// The arguments of a launch for the planes of `format` that have something to filter, at these
+/// addresses.
 TensorArguments TensorPass::arguments_for(const FrameFormat& format, const FramePlanes& in,
                                           const FramePlanes& out) const {
   TensorArguments arguments = arguments_;
@@ -289,7 +293,8 @@ TensorArguments TensorPass::arguments_for(const FrameFormat& format, const Frame
   return arguments;
 }
 
-/// Gives all planes their blocks; returns how many there are.
+/// Gives all planes their tile columns, ghosts and blocks; returns how many blocks, or of
+/// warpgroups tiles, there are.
 int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
   for (int i = 0; i < arguments.plane_count; ++i) {
     TensorPlane& to = arguments.plane[i];
@@ -312,8 +317,8 @@ int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
     return assign_tiles(arguments, kTensorTileBytes, kTensorTileBytes, kWarpgroupTileRows);
   if (form_ == Form::kTensorColumns) return assign_steps(arguments, resident_blocks_, 1);
   if (form_ != Form::kTensorSliding) return assign_pair_steps(arguments, resident_blocks_);
-  // Where products take most of the time it is better to let blocks follow each other: at 15x15
-  // 28.8 us instead of 39.1 for I420 at 4K on an H100.
+  // Where products take most of the time it is better to let blocks follow each other than to run
+  // all at once: at 15x15 28.8 us instead of 39.1 for I420 at 4K on an H100.
   constexpr int kFewProducts = 9, kMostSteps = 16;
   const bool few = arguments.digits * arguments.mask_height <= kFewProducts;
   return assign_steps(arguments, resident_blocks_, few ? kMostSteps : 4);

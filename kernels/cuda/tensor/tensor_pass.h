@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A CUDA job that runs the kernel `tensor`: the mask's fragments in device memory, and the launch.
+// Runs kernel `tensor` for a CUDA job: holds the fragments of the mask in device memory, and
+// prepares and enqueues launches.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the warps of tensor_pairs.cu, tensor_octets.cu and tensor_packed_pairs.cu go: where each
-// begins, and how it marches down.
+// The sliding window of tensor_pairs.cu, tensor_octets.cu and tensor_packed_pairs.cu: where each
+// warp begins, and how it slides down its tile column. A warp keeps the row groups that eight
+// output rows read in registers. From step to step it drops the upper kNewRowGroups and adds as
+// many below, so that every picture row is loaded once; the rows of the next step are in flight
+// while this step is multiplied.
 #pragma once
 
 #include "kernels/cuda/device/overlap.cuh"
@@ -9,7 +12,7 @@
 namespace convolve {
 namespace {
 
-/// The plane of this block's tiles.
+/// The plane that this block filters.
 __device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArguments& a) {
   int p = 0;
   while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
@@ -17,8 +20,8 @@ __device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArgumen
   return a.plane[p];
 }
 
-/// Where a warp's outputs start in its plane. Blocks of columns at the picture's edges, whose warps
-/// take one step each, come first.
+/// Where the outputs of a warp begin in its plane. Blocks of the edges come first, as their loads
+/// take longer; their warps take one step each.
 struct WarpOrigin {
   bool inner;
   int x, y;
@@ -41,7 +44,7 @@ struct WarpOrigin {
   }
 };
 
-/// Drops the first groups of each part.
+/// Drops the upper kNewRowGroups row groups of each component, and moves the others up.
 template <int kDeinterleaved, int kRowGroups, int kWords>
 __device__ __forceinline__ void drop_row_groups(
     unsigned (&words)[kDeinterleaved][kRowGroups][kWords]) {
@@ -54,7 +57,7 @@ __device__ __forceinline__ void drop_row_groups(
         words[c][s][w] = words[c][s + kNewRowGroups][w];
 }
 
-/// What slide_down() takes of warps that never lie at the picture's edge.
+/// What slide_down() takes for warps that never lie at the picture's edge.
 struct NoEdge {
   template <class Words>
   __device__ __forceinline__ bool unpack(Words&) const {
@@ -66,10 +69,11 @@ struct NoEdge {
   }
 };
 
-/// TensorArguments::steps times 128 bytes x 8 rows, one below the other. Columns load rows and make
-/// words of them, the filter codes of these, which its Output stores. A warp at the picture's edge
-/// takes one step, whose words and stores are the edge's: so the products, most of a kernel's code,
-/// are there once.
+/// Filters up to TensorArguments::steps tiles of 128 bytes x 8 rows below each other. `columns`
+/// loads rows and unpacks them into words of row groups, `filter` makes samples of these words, and
+/// its Output stores them. A warp at the picture's edge filters one tile, whose words `edge` makes
+/// and whose samples it stores: so a kernel contains its products, which are most of its code, only
+/// once.
 template <class Columns, class Filter, class Edge = NoEdge>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            Columns& columns, const Filter& filter,

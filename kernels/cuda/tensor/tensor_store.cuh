@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sums of kernel `tensor` on their way into the picture: to codes, across the warp into words of
-// four adjacent bytes, and out.
+// From sums of tensor-sliding and tensor-columns to the picture: sums are quantised to bytes, a
+// transposition across the warp makes words of four adjacent bytes of them, and the words are
+// stored.
 #pragma once
 
 #include "kernels/cuda/tensor/tensor_load.cuh"
@@ -8,41 +9,43 @@
 namespace convolve {
 namespace {
 
-/// The 8 x 8 matrix of 16-bit values that a warp holds two a lane, turned.
+/// Transposes the 8 x 8 matrix of 16-bit values of which each lane of the warp holds two.
 __device__ __forceinline__ unsigned transpose(unsigned pair) {
   asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(pair));
   return pair;
 }
 
-/// The code of a sum where the fast way is not proven; out of line, as a lane has 32 of them.
+/// The code of a sum by an epilogue for any sum; out of line, as it would be inlined 32 times.
 __device__ __noinline__ int quantise_sum(int sum, const Epilogue& e) {
   return e.in_float ? finish(static_cast<float>(sum), e.narrow, e.max_code)
                     : finish(static_cast<double>(sum), e.wide, e.max_code);
 }
 
-/// The phase of element k of a lane's sums: byte 2 (lane / 4) + k / 2 of column 2 (lane % 4) + k %
-/// 2 of the tile that starts at byte x.
+/// The phase of element k of a lane's sums, which is byte 2 (lane / 4) + k / 2 of column 2 (lane %
+/// 4) + k % 2 in the tile that starts at byte x.
 __device__ __forceinline__ int phase_of_sum(const TensorPlane& plane, int x, int lane, int k) {
   return phase_of(plane, x + kColumnBytes * (2 * (lane % 4) + k % 2) + 2 * (lane / 4) + k / 2);
 }
 
+/// What element k of a lane's sums begins with.
 __device__ __forceinline__ int start_of(const TensorPlane& plane, int x, int lane, int k) {
   return plane.phase[plane.uniform ? 0 : phase_of_sum(plane, x, lane, k)].start;
 }
 
-/// threadIdx.x, read anew: what is made of it is made where it is needed, and fills no registers
-/// while the products run.
+/// threadIdx.x, read anew: the compiler computes what depends on it where it is needed, and does
+/// not hold it in registers while the products run.
 __device__ __forceinline__ int fresh_lane() {
   int lane;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(lane));
   return lane;
 }
 
-/// Four adjacent bytes, of values that a product has in elements 0, 2, 1 and 3.
+/// Four adjacent bytes of the sums that a product leaves in elements 0, 2, 1 and 3. A sum times
+/// scale plus base has its code in the low 16 bits of a float; codes are clamped two at a time.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ unsigned quantise_fast(const int (&sum)[4], float scale,
                                                   const float (&base)[4]) {
-  static_assert(kQuantiser != Quantiser::kGeneral, "which has no fast way");
+  static_assert(kQuantiser != Quantiser::kGeneral, "sums of kGeneral need quantise_general()");
   int v[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
@@ -55,7 +58,7 @@ __device__ __forceinline__ unsigned quantise_fast(const int (&sum)[4], float sca
   return __byte_perm(even, odd, 0x6420);
 }
 
-/// The same, each by an epilogue of its own.
+/// The same four bytes, each by an epilogue of its own.
 __device__ __forceinline__ unsigned quantise_general(const int (&sum)[4],
                                                      const Epilogue* const (&epilogues)[4]) {
   unsigned word = 0;
@@ -67,8 +70,8 @@ __device__ __forceinline__ unsigned quantise_general(const int (&sum)[4],
   return word;
 }
 
-/// The codes of bytes 2 g and 2 g + 1 of column 2 t in the low half, of column 2 t + 1 in the high
-/// one.
+/// The codes of bytes 2 g and 2 g + 1 of column 2 t in the low half of the word, and of column 2 t
+/// + 1 in the high half.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ unsigned quantise_four(const int (&sum)[4], const TensorPlane& plane,
                                                   const int (&phase)[4], const float (&base)[4]) {
@@ -82,7 +85,8 @@ __device__ __forceinline__ unsigned quantise_four(const int (&sum)[4], const Ten
   }
 }
 
-/// Stores rows of four bytes a lane, from byte x on.
+/// Stores a lane's four bytes, from byte x on, row by row: in a word where all belong to samples
+/// and lie aligned, otherwise byte by byte.
 class Output {
  public:
   __device__ Output(const TensorPlane& plane, int x)
@@ -119,10 +123,10 @@ class Output {
   const TensorPlane& plane_;
   int x_;
   bool whole_;
-  unsigned kept_ = 0;  ///< Bits that are copied.
+  unsigned kept_ = 0;  ///< Bits that are copied from the source.
 };
 
-/// Stores a warp's 128 bytes x 8 rows, from byte x of row y on.
+/// Quantises and stores a warp's tile of 128 bytes x 8 rows, from byte x of row y on.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int y,
                                            const int (&sum)[kRows][4]) {
@@ -152,7 +156,7 @@ __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int 
   }
 }
 
-/// Stores a warp's rows where TensorPlane::plain, and all bytes lie inside the picture's columns.
+/// The same where TensorPlane::plain, and all bytes of the tile lie inside the picture's columns.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x, int y,
                                                  const int (&sum)[kRows][4]) {
