@@ -22,9 +22,9 @@ struct Shape {
   int height;
 };
 
-// Quotients by floats (to about a thousand columns), by hubs (1020 columns and 255 rows at least),
+// Quotients by floats (to about a thousand columns), by signs (1020 columns and 255 rows at least),
 // by scaled numbers (long and flat ones, or tall ones), and as they come; odd ones and such with
-// ties; windows of a few and of many blocks, wider than the picture, taller, or both.
+// ties; windows of a few and of many panels, wider than the picture, taller, or both.
 constexpr Shape kBoxes[] = {
     {289, 289},   {300, 300},   {601, 600},   {1019, 1019}, {1020, 255},
     {1024, 1024}, {1027, 1027}, {1200, 1200}, {1499, 1499}, {1530, 1530},

@@ -48,7 +48,7 @@ FrameView field_of(const FrameView& frame, int parity) {
 GuardedFrame seen_by(const FramePiece& piece, const FrameView& src) {
   GuardedFrame seen(piece.format, 0, false);
   for (int p = 0; p < src.format.plane_count; ++p) {
-    const PlaneRect& rect = piece.seen[p];
+    const PlaneRect& rect = piece.input[p];
     const int rows = src.format.planes[p].rows;
     for (int y = 0; y < rect.rows; ++y) {
       const int from = ((rect.row + y) % rows + rows) % rows;
@@ -118,12 +118,12 @@ void compare(Convolver& convolver, const FrameView& src, const Cut& cut, Border 
     const Status status = convolver.run(seen.view(), filtered.view(), arguments);
     ASSERT_TRUE(status.ok()) << status.message();
     for (int p = 0; p < src.format.plane_count; ++p) {
-      const PlaneRect& wanted = piece.wanted[p];
+      const PlaneRect& wanted = piece.output[p];
       for (int y = 0; y < wanted.rows; ++y)
         std::memcpy(pieced.view().data[p] + (wanted.row + y) * pieced.view().pitch[p] + wanted.byte,
                     filtered.view().data[p] +
-                        (wanted.row - piece.seen[p].row + y) * filtered.view().pitch[p] +
-                        wanted.byte - piece.seen[p].byte,
+                        (wanted.row - piece.input[p].row + y) * filtered.view().pitch[p] +
+                        wanted.byte - piece.input[p].byte,
                     static_cast<std::size_t>(wanted.bytes));
     }
   }

@@ -35,10 +35,10 @@ CORE = [
     # Pieces of frames: each sees too little, or the wrong side.
     Fault("pieces-see-half-the-reach", "kernels/core/shape/pieces.cc", "(taps + 1) * coarsest",
           "(taps + 1) * coarsest / 2"),
-    Fault("pieces-see-one-side", "kernels/core/shape/pieces.cc", "int behind = reach_of(axis.behind(mask), coarsest);",
-          "int behind = reach_of(axis.before(mask), coarsest);"),
-    Fault("pieces-forget-ghosts", "kernels/core/shape/pieces.cc", "std::max(seen.end, before)",
-          "seen.end"),
+    Fault("pieces-see-one-side", "kernels/core/shape/pieces.cc", "int after = reach_of(axis.after(mask), coarsest);",
+          "int after = reach_of(axis.before(mask), coarsest);"),
+    Fault("pieces-forget-ghosts", "kernels/core/shape/pieces.cc", "std::max(input.end, before)",
+          "input.end"),
 
     # Rounding and clamping.
     Fault("truncation", "kernels/core/base/epilogue.h", "static_cast<int>(std::nearbyint(v))",
@@ -216,15 +216,15 @@ CORE = [
     Fault("coarse-cross-error-forgotten", "kernels/core/weights/coarse_mask.cc",
           "return column + row + cross;", "return column + row + 0 * cross;"),
 
-    # Bands of boxes: what may be read early, and where codes follow a hub.
+    # Bands of boxes: what may be read early, and where code values follow a pivot.
     Fault("recent-writes-only-before", "kernels/core/base/recent_writes.cc",
           "written.begin < range.end && range.begin < written.end", "range.begin < written.end"),
     Fault("recent-writes-forget-bottom-up", "kernels/core/base/recent_writes.cc",
           "return {std::min(first, last),", "return {first,"),
     Fault("recent-writes-drop-the-last", "kernels/core/base/recent_writes.cc",
           "    anything_ = true;\n  else", "    return;\n  else"),
-    Fault("band-hub-half-as-near", "kernels/core/shape/box_bands.h",
-          "2ull * band_reach(4, 1,", "band_reach(4, 1,"),
+    Fault("band-pivot-half-as-near", "kernels/core/shape/box_bands.h",
+          "2ull * band_max_difference(4, 1,", "band_max_difference(4, 1,"),
     Fault("band-scale-ties-by-chance", "kernels/core/shape/box_bands.h",
           "(!ties || divisor <= 1u << (shift + bits))", "true"),
 ]
@@ -348,8 +348,8 @@ PLUGIN = [
 
 CUDA = [
     Fault("cuda-box-column-before-the-block-is-no-signal", "kernels/cuda/box/box.cu",
-          "if (from[i] < 0 || !is_inside(from[i] / kBoxGroup)) return;",
-          "if (from[i] < -1 || (from[i] >= 0 && !is_inside(from[i] / kBoxGroup))) return;",
+          "if (from[i] < 0 || !is_inside(from[i] / kBoxPanel)) return;",
+          "if (from[i] < -1 || (from[i] >= 0 && !is_inside(from[i] / kBoxPanel))) return;",
           cuda=True),
     # What random cases found: warps that part before a barrier, one component with the epilogue of
     # another, and operands of one plane for another.
@@ -437,12 +437,12 @@ CUDA = [
           "      filler.finish(stage);\n", "", cuda=True),
     Fault("cuda-launches-do-not-wait", "kernels/cuda/device/overlap.cuh",
           '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
-    Fault("cuda-strip-whole-chunk-lost", "kernels/cuda/box/strip/box_strip.cu",
-          "for (int c = 3; c < 2 + whole_; ++c)", "for (int c = 4; c < 2 + whole_; ++c)", cuda=True),
+    Fault("cuda-strip-full-chunk-lost", "kernels/cuda/box/strip/box_strip.cu",
+          "for (int c = 3; c < 2 + full_; ++c)", "for (int c = 4; c < 2 + full_; ++c)", cuda=True),
     Fault("cuda-band-ghosts-forgotten", "kernels/cuda/box/bands/box_bands.cu",
-          "    ghosts.make(slots, kPairs);\n", "", cuda=True),
-    Fault("cuda-band-layer-forgotten", "kernels/cuda/box/bands/box_band_start.cuh",
-          "      add_step(next, 1);\n", "      ;\n", cuda=True),
+          "    ghosts.make(lines, kPairs);\n", "", cuda=True),
+    Fault("cuda-band-checkpoint-forgotten", "kernels/cuda/box/bands/box_band_initial.cuh",
+          "      add_checkpoint(next, 1);\n", "      ;\n", cuda=True),
     Fault("cuda-undecided-rows-of-the-first-column", "kernels/cuda/alpha/alpha_weighted.cu",
           "(w, 0, row)[x]", "(w, 0, row)[0]", cuda=True),
     Fault("cuda-undecided-rows-a-row-late", "kernels/cuda/alpha/alpha_weighted.cu",

@@ -27,8 +27,8 @@ TEST(BoxBands, TakesLoneBytes) {
   EXPECT_FALSE(box_bands_serve(copied.planes[0]));
 }
 
-// Every column has a place of its own, and what the last outputs read ends in the row.
-TEST(BoxBands, RowsHoldWhatWindowsSee) {
+// Every position has a word of its own, and what the last outputs read ends in the line.
+TEST(BoxBands, LinesHoldWhatWindowsSee) {
   for (const bool repeats : {false, true})
     for (const int width : {1, 8, 16, 17, 640, 1920, 3840, 4096})
       for (const int side : {1, 2, 3, 31, 255, 1001, 4097})
@@ -36,147 +36,150 @@ TEST(BoxBands, RowsHoldWhatWindowsSee) {
           SCOPED_TRACE(std::to_string(width) + " " + std::to_string(side) + " " +
                        std::to_string(anchor) + (repeats ? " repeats" : ""));
           const BandLayout layout = band_layout(width, side, anchor, repeats);
-          EXPECT_EQ(layout.lead % kBandQuad, 0);
+          EXPECT_EQ(layout.lead % kBandVector, 0);
           EXPECT_EQ(layout.lead - anchor, layout.shift);
           EXPECT_GE(layout.shift, 0);
-          EXPECT_LT(layout.shift, kBandQuad);
+          EXPECT_LT(layout.shift, kBandVector);
           if (layout.pitch == 0) continue;
           EXPECT_LT(layout.last - layout.first, layout.pitch);
           std::set<int> words;
-          for (int place = layout.first * kBandGroup; place < (layout.last + 1) * kBandGroup;
-               ++place)
-            words.insert(layout.word_at(place));
-          EXPECT_EQ(static_cast<int>(words.size()), (layout.last - layout.first + 1) * kBandGroup);
+          for (int position = layout.first * kBandPanel; position < (layout.last + 1) * kBandPanel;
+               ++position)
+            words.insert(layout.word_at(position));
+          EXPECT_EQ(static_cast<int>(words.size()), (layout.last - layout.first + 1) * kBandPanel);
           EXPECT_GE(*words.begin(), 0);
-          EXPECT_LT(*words.rbegin(), band_slot_quads(layout.pitch) * kBandQuad);
+          EXPECT_LT(*words.rbegin(), band_line_vectors(layout.pitch) * kBandVector);
           // What a thread writes.
-          EXPECT_GE(layout.lead, layout.first * kBandGroup);
-          EXPECT_LE(layout.lead + round_up(width, kBandWord), (layout.last + 1) * kBandGroup);
-          const int read = layout.shift + side + round_up(width, kBandGroup) + kBandQuad;
+          EXPECT_GE(layout.lead, layout.first * kBandPanel);
+          EXPECT_LE(layout.lead + round_up(width, kBandColumnsAThread),
+                    (layout.last + 1) * kBandPanel);
+          const int read = layout.shift + side + round_up(width, kBandPanel) + kBandVector;
           if (!repeats) {
             EXPECT_EQ(layout.first, 0);
-            EXPECT_GE(layout.last, (read - 1) / kBandGroup);
+            EXPECT_GE(layout.last, (read - 1) / kBandPanel);
           }
         }
 }
 
-// Where groups stand for others, the first and last ones are ghosts as far as any are seen: those
-// beside them are as they are. A warp has a lane for each ghost on either side.
-TEST(BoxBands, OutermostGroupsStandForOthers) {
+// Where one panel is read for all ghosts on a side, the outermost panels that are stored are such
+// ghosts, if any are seen at all. A warp has a lane for each ghost on either side.
+TEST(BoxBands, OutermostPanelsStandForOthers) {
   for (const int width : {1, 16, 17, 640, 3840})
     for (const int side : {1, 3, 31, 63, 255, 1001})
       for (const int anchor : {0, side / 2, side - 1}) {
         const BandLayout layout = band_layout(width, side, anchor, true);
         if (layout.first > 0) {
-          EXPECT_LE((layout.first + 1) * kBandGroup, layout.lead);
+          EXPECT_LE((layout.first + 1) * kBandPanel, layout.lead);
         }
         const int end = layout.lead + width;
-        const int read = layout.shift + side + round_up(width, kBandGroup) + kBandQuad;
-        if (layout.last < (read - 1) / kBandGroup) {
-          EXPECT_GE(layout.last * kBandGroup, end);
+        const int read = layout.shift + side + round_up(width, kBandPanel) + kBandVector;
+        if (layout.last < (read - 1) / kBandPanel) {
+          EXPECT_GE(layout.last * kBandPanel, end);
         }
-        EXPECT_LE(layout.lead - layout.first * kBandGroup, 32);
-        EXPECT_LE((layout.last + 1) * kBandGroup - end, 32);
+        EXPECT_LE(layout.lead - layout.first * kBandPanel, 32);
+        EXPECT_LE((layout.last + 1) * kBandPanel - end, 32);
       }
 }
 
-// Threads that write their two quads, and threads that read one each, meet every bank once: eight
-// threads at a time, as quads are four banks wide.
-TEST(BoxBands, PlanesLieInDifferentBanks) {
+// Threads that write their two vectors, and threads that read one each, use every bank once: eight
+// threads at a time, as vectors are four banks wide.
+TEST(BoxBands, PhasesLieInDifferentBanks) {
   for (int i = 0; i < kBandPitches; ++i) {
     BandLayout layout;
     layout.pitch = band_pitch(i);
     for (int begin = 0; begin < 32; begin += 8)
-      for (int quad = 0; quad < 2; ++quad) {
+      for (int vector = 0; vector < 2; ++vector) {
         unsigned banks = 0;
         for (int thread = begin; thread < begin + 8; ++thread)
-          banks |= 1u << (layout.quad_at(2 * thread + quad) % 8);
+          banks |= 1u << (layout.vector_at(2 * thread + vector) % 8);
         EXPECT_EQ(banks, 0xFFu) << layout.pitch;
       }
   }
 }
 
-// One makes rows above the middle one, the other those below.
-TEST(BoxBands, TwoWarpsForEachPiece) {
-  for (int width = 1; width <= kBandMostThreads * kBandWord; ++width) {
+// One makes the rows from the middle one up, the other those below it.
+TEST(BoxBands, TwoWarpsForEachWarpTile) {
+  for (int width = 1; width <= kBandMostThreads * kBandColumnsAThread; ++width) {
     const int threads = band_block_threads(width);
     ASSERT_EQ(threads % 32, 0);
-    ASSERT_GE(threads * kBandWord, width);
+    ASSERT_GE(threads * kBandColumnsAThread, width);
     ASSERT_LE(threads, kBandMostThreads);
-    ASSERT_GE(threads / 32, 2 * divide_up(width, kBandPiece)) << width;
+    ASSERT_GE(threads / 32, 2 * divide_up(width, kBandWarpTile)) << width;
   }
 }
 
-/// Samples that the window `x` to the right and `y` below sees and that at (0, 0) does not: in a
-/// picture of black and white, as many times 255 is how much more it has.
+/// How many samples the window at (x, y) sees that the one at (0, 0) does not. In a picture of
+/// black and white their sums differ by at most 255 times as much.
 unsigned samples_beside(int x, int y, int mask_width, int mask_height) {
   const int both = std::max(0, mask_width - std::abs(x)) * std::max(0, mask_height - std::abs(y));
   return static_cast<unsigned>(mask_width * mask_height - both);
 }
 
-// Windows are as far from their hub as that, and no further.
-TEST(BoxBands, ReachBoundsWindowsOfABatch) {
+// Windows differ from their pivot by as much as the bound says, and by no more.
+TEST(BoxBands, DifferenceBoundsWindowsOfABatch) {
   for (const int windows : {4, 8, 16})
     for (const int rows : {1, 3, kBandFewBatch, kBandMostBatch})
       for (const int mask_width : {1, 3, 8, 40})
         for (const int mask_height : {1, 3, 17, 60}) {
           unsigned furthest = 0;
-          for (int x = 0; x < kBandGroup; ++x)
+          for (int x = 0; x < kBandPanel; ++x)
             for (int y = 0; y < rows; ++y)
-              furthest = std::max(furthest,
-                                  255 * samples_beside(x - band_hub(x, windows), y - (rows - 1) / 2,
-                                                       mask_width, mask_height));
-          const unsigned reach = band_reach(windows, rows, mask_height, mask_width);
-          EXPECT_LE(furthest, reach) << mask_width << "x" << mask_height;
+              furthest = std::max(
+                  furthest, 255 * samples_beside(x - band_pivot(x, windows), y - (rows - 1) / 2,
+                                                 mask_width, mask_height));
+          const unsigned bound = band_max_difference(windows, rows, mask_height, mask_width);
+          EXPECT_LE(furthest, bound) << mask_width << "x" << mask_height;
           if (mask_width >= 40 && mask_height >= 60) {
-            EXPECT_GE(4 * furthest, 3 * reach);
+            EXPECT_GE(4 * furthest, 3 * bound);
           }
         }
 }
 
-TEST(BoxBands, HubsStandInTheMiddle) {
+TEST(BoxBands, PivotsStandInTheMiddle) {
   for (const int windows : {4, 8, 16})
-    for (int x = 0; x < kBandGroup; ++x) {
-      EXPECT_EQ(band_hub(x, windows) / windows, x / windows);
-      EXPECT_EQ(band_hub(x, windows) % windows, windows / 2);
+    for (int x = 0; x < kBandPanel; ++x) {
+      EXPECT_EQ(band_pivot(x, windows) / windows, x / windows);
+      EXPECT_EQ(band_pivot(x, windows) % windows, windows / 2);
     }
 }
 
-// Where counting is enough: a hub within half a divisor of a multiple, or one more for ties, has
-// all its windows less than a divisor from it, in as many rows as it stays; and a row later lies
-// within half a divisor of that multiple or one beside it.
-TEST(BoxBands, HubsStepByOne) {
-  int by_one = 0, by_pairs = 0;
+// Where signs suffice, a pivot within half a divisor of a multiple, or one more for ties, has all
+// of its windows less than a divisor from that multiple, in as many rows as the multiple stays; and
+// a row later the pivot lies within half a divisor of that multiple or of a neighbouring one.
+TEST(BoxBands, SignsTellQuotients) {
+  int in_one_row = 0, in_two_rows = 0;
   for (const int width : {300, 1019, 1020, 1021, 1100, 1529, 1530, 1531, 2041, 4097})
     for (const int height : {1, 200, 254, 255, 256, 257, 300, 400, 766, 1020, 1530, 4097}) {
       const auto divisor = static_cast<unsigned>(width) * static_cast<unsigned>(height);
-      if (!band_steps_by_one(height, width, divisor, divisor / 2)) {
-        EXPECT_FALSE(band_steps_by_pairs(height, width, divisor) && width > 1100 && height > 300);
+      if (!band_signs_suffice(height, width, divisor, divisor / 2)) {
+        EXPECT_FALSE(band_signs_suffice_for_two_rows(height, width, divisor) && width > 1100 &&
+                     height > 300);
         continue;
       }
-      ++by_one;
+      ++in_one_row;
       const std::uint64_t near = divisor / 2 + 1;
       std::uint64_t in_row = 0, in_pair = 0;
       for (int x = 0; x < 4; ++x) {
-        const int from_hub = x - band_hub(x, 4);
-        in_row = std::max(in_row, std::uint64_t{255} * samples_beside(from_hub, 0, width, height));
+        const int from_pivot = x - band_pivot(x, 4);
+        in_row =
+            std::max(in_row, std::uint64_t{255} * samples_beside(from_pivot, 0, width, height));
         in_pair =
-            std::max(in_pair, std::uint64_t{255} * samples_beside(from_hub, 1, width, height));
+            std::max(in_pair, std::uint64_t{255} * samples_beside(from_pivot, 1, width, height));
       }
       EXPECT_LT(near + in_row, divisor) << width << "x" << height;
       const std::uint64_t next_row = std::uint64_t{255} * samples_beside(0, 1, width, height);
       EXPECT_LE(near + next_row, std::uint64_t{divisor} + divisor / 2) << width << "x" << height;
-      if (band_steps_by_pairs(height, width, divisor)) {
-        ++by_pairs;
+      if (band_signs_suffice_for_two_rows(height, width, divisor)) {
+        ++in_two_rows;
         EXPECT_LT(near + in_pair, divisor) << width << "x" << height;
       }
     }
-  EXPECT_GT(by_one, 20);
-  EXPECT_GT(by_pairs, 5);
-  EXPECT_TRUE(band_steps_by_one(1021, 1021, 1021 * 1021, 1021 * 1021 / 2));
-  EXPECT_TRUE(band_steps_by_pairs(1531, 1531, 1531 * 1531));
-  // Codes above 255 of the nearest multiples.
-  EXPECT_FALSE(band_steps_by_one(1021, 1021, 1021 * 1021, 1021 * 1021 / 2 + 1));
+  EXPECT_GT(in_one_row, 20);
+  EXPECT_GT(in_two_rows, 5);
+  EXPECT_TRUE(band_signs_suffice(1021, 1021, 1021 * 1021, 1021 * 1021 / 2));
+  EXPECT_TRUE(band_signs_suffice_for_two_rows(1531, 1531, 1531 * 1531));
+  // Code values above 255.
+  EXPECT_FALSE(band_signs_suffice(1021, 1021, 1021 * 1021, 1021 * 1021 / 2 + 1));
 }
 
 // Scaled numerators are below 2^32, their quotients the bytes above, and what a multiple has more
@@ -191,15 +194,15 @@ TEST(BoxBands, ScaledNumeratorsGiveBytes) {
       const BoxDivision d =
           make_box_division(format.planes[0].components[0], Mask::make(source).value(), 1, 0, true);
       if (!d.direct) continue;
-      const unsigned reach = band_reach(kBandGroup, kBandMostBatch, height, width);
-      if (!band_scale_serves(d.shift, reach, d.divisor, d.ties)) {
+      const unsigned bound = band_max_difference(kBandPanel, kBandMostBatch, height, width);
+      if (!band_scale_serves(d.shift, bound, d.divisor, d.ties)) {
         EXPECT_TRUE(d.ties) << width << "x" << height;
         continue;
       }
       ++served;
       const int bits = band_scale_bits(d.shift), byte = d.shift + bits;
       EXPECT_EQ(byte % 8, 0);
-      const std::uint64_t most = 2ull * reach + 2ull * d.divisor;
+      const std::uint64_t most = 2ull * bound + 2ull * d.divisor;
       for (std::uint64_t multiple = 0; multiple <= most; multiple += d.divisor)
         for (std::uint64_t n = multiple > 0 ? multiple - 1 : 0; n <= multiple + 1; ++n) {
           ASSERT_LT(n << bits, std::uint64_t{1} << 32);
@@ -229,17 +232,18 @@ TEST(BoxBands, OutermostBandsBeginFirst) {
   }
 }
 
-// Sums of a run fit 16 bits, and no launch needs more blocks than it has to.
-TEST(BoxBands, RunsHoldAllSteps) {
+// Checkpoints fit 16 bits, and no launch has more blocks than it has to.
+TEST(BoxBands, SegmentsHoldAllIntervals) {
   for (const int height : {1, 7, 8, 255, 256, 257, 271, 272, 480, 1080, 2160, 32768}) {
-    const int block = band_block_steps(height), run = band_run_steps(height);
-    EXPECT_GE(run, 1);
-    EXPECT_EQ(run * 2, block);
-    EXPECT_EQ(block % kBandStepWarps, 0);
-    EXPECT_LE(block, kBandStepWarps * kBandWarpSteps);
-    EXPECT_LE(run * kBandStep * 255, 65535);
+    const int block = band_block_intervals(height), segment = band_segment_intervals(height);
+    EXPECT_GE(segment, 1);
+    EXPECT_EQ(segment * 2, block);
+    EXPECT_EQ(block % kBandCheckpointWarps, 0);
+    EXPECT_LE(block, kBandCheckpointWarps * kBandWarpIntervals);
+    EXPECT_LE(segment * kBandInterval * 255, 65535);
   }
-  EXPECT_EQ(divide_up(band_steps(2160), band_block_steps(2160)) * divide_up(3840, kBandStepColumns),
+  EXPECT_EQ(divide_up(band_intervals(2160), band_block_intervals(2160)) *
+                divide_up(3840, kBandCheckpointColumns),
             120)
       << "no more than processors";
 }
@@ -272,7 +276,8 @@ TEST(BoxBands, CutsFitTheDevice) {
             EXPECT_LE(bytes, shared_bytes);
             EXPECT_LE(band_block_threads(width), band_threads_most(layout.pitch));
             for (const int field : {height, (height + 1) / 2})
-              EXPECT_LE(band_step_bytes(field, band_step_stages(field, bytes)), shared_bytes);
+              EXPECT_LE(band_checkpoint_block_bytes(field, band_checkpoint_stages(field, bytes)),
+                        shared_bytes);
           }
           for (const int rows : {height, (height + 1) / 2}) {
             const int bands = std::min(tile->width, rows);
@@ -292,19 +297,19 @@ TEST(BoxBands, CutsFitTheDevice) {
   EXPECT_FALSE(choose_box_bands(work, 0)) << "too wide for a row";
   work.mask_width = 63;
   work.shared_bytes = 48 * 1024;
-  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a block of steps";
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for a block of checkpoints";
   work.shared_bytes = 66 * 1024;
   work.width = 640;
   work.mask_height = 63;
   work.height = 584;
-  EXPECT_LT(band_step_bytes(work.height, kBandWarpSteps),
-            band_step_bytes(work.height / 2, kBandWarpSteps));
-  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for steps of a field";
+  EXPECT_LT(band_checkpoint_block_bytes(work.height, kBandWarpIntervals),
+            band_checkpoint_block_bytes(work.height / 2, kBandWarpIntervals));
+  EXPECT_FALSE(choose_box_bands(work, 0)) << "too tall for checkpoints of a field";
 }
 
-// A block that sums steps finds room beside a band, whose threads hold all of its rows: with fewer
-// steps underway where the band has ghosts of its own.
-TEST(BoxBands, OneForEachProcessorBesideSteps) {
+// A block that makes checkpoints finds room beside a band, whose threads hold all of its rows: with
+// fewer intervals in flight where the band has ghosts of its own.
+TEST(BoxBands, OneForEachProcessorBesideCheckpoints) {
   BoxWork work;
   work.width = 3840;
   work.height = 2160;
@@ -322,9 +327,9 @@ TEST(BoxBands, OneForEachProcessorBesideSteps) {
       EXPECT_EQ(band_threads_most(layout.pitch), kBandFewThreads);
       const std::size_t bytes =
           band_bytes(layout, work.width, side, repeats, tile.rows, tile.height);
-      const int stages = band_step_stages(work.height, bytes);
-      EXPECT_EQ(stages, repeats || side == 63 ? kBandWarpSteps : kBandFewStages);
-      EXPECT_LE(bytes + band_step_bytes(work.height, stages),
+      const int stages = band_checkpoint_stages(work.height, bytes);
+      EXPECT_EQ(stages, repeats || side == 63 ? kBandWarpIntervals : kBandFewStages);
+      EXPECT_LE(bytes + band_checkpoint_block_bytes(work.height, stages),
                 kBandProcessorBytes - 2 * kBandReserved);
     }
   work.shared_bytes = 99 * 1024;

@@ -73,14 +73,14 @@ TEST(BoxChoice, StripsWhereTensorCoresServe) {
   EXPECT_EQ(planned(grey(640, 480, 16), 71, 90), Form::kBoxRuns) << "two bytes a sample";
 }
 
-TEST(BoxChoice, BandsShareOneRowForEachStep) {
+TEST(BoxChoice, BandsShareOneRowForEachCheckpoint) {
   const FrameFormat format = grey(3840, 2160);
   BoxTile tiles[kMaxGroups] = {};
   EXPECT_EQ(band_memory(format, square(71), false, tiles).rows, 0u) << "runs need none";
   tiles[0].form = BoxForm::kBands;
   const BandMemory memory = band_memory(format, square(71), false, tiles);
-  EXPECT_EQ(memory.rows, 2160u / kBandStep);
-  EXPECT_EQ(memory.pitch, band_step_pitch(3840));
+  EXPECT_EQ(memory.rows, 2160u / kBandInterval);
+  EXPECT_EQ(memory.pitch, band_checkpoint_pitch(3840));
   EXPECT_EQ(band_memory(format, square(3), false, tiles).rows, 0u)
       << "they add up so few rows themselves";
 }

@@ -53,7 +53,7 @@ TEST(BoxStrip, CutsFitTheDevice) {
           const std::optional<BoxTile> tile = choose_box_strip(work, anchor);
           ASSERT_TRUE(tile) << width << "x" << height << " " << side;
           EXPECT_EQ(tile->form, BoxForm::kStrips);
-          EXPECT_EQ(tile->width % kStripUnit, 0);
+          EXPECT_EQ(tile->width % kStripWarpTile, 0);
           EXPECT_EQ(tile->height % kStripBatch, 0);
           EXPECT_LE((height + tile->height - 1) / tile->height, 65535);
           const StripLayout layout = strip_layout(tile->width, side, side, anchor);
@@ -61,7 +61,7 @@ TEST(BoxStrip, CutsFitTheDevice) {
           EXPECT_LE(static_cast<std::size_t>(layout.bytes), work.shared_bytes);
           EXPECT_LE(strip_threads(tile->width, layout), strip_most_threads(layout.wide));
           const BoxReach reach = box_reach(side, anchor);
-          EXPECT_LE(reach.skip + tile->width - kStripUnit + 32 * (reach.chunks + 1),
+          EXPECT_LE(reach.skip + tile->width - kStripWarpTile + 32 * (reach.chunks + 1),
                     strip_sum_pitch(layout.wide));
           EXPECT_LE(layout.columns, strip_sum_pitch(layout.wide));
         }
@@ -79,7 +79,7 @@ TEST(BoxStrip, RingHoldsWhatABatchSees) {
     EXPECT_EQ(layout.rows % kStripBatch, 0);
     EXPECT_EQ((side - 1 + layout.pad) % kStripBatch, 0);
     EXPECT_LT(layout.pad, kStripBatch);
-    EXPECT_GE(layout.rows, side - 1 + (1 + kStripAhead) * kStripBatch);
+    EXPECT_GE(layout.rows, side - 1 + (1 + kStripPrefetch) * kStripBatch);
   }
 }
 

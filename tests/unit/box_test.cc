@@ -144,11 +144,11 @@ TEST(Box, TilesFitAndCoverThePicture) {
           work.packed = packed;
           const auto tile = choose_box_tile(work);
           ASSERT_TRUE(tile) << width << "x" << height << " " << side;
-          EXPECT_EQ(tile->width % kBoxGroup, 0);
+          EXPECT_EQ(tile->width % kBoxPanel, 0);
           EXPECT_TRUE(tile->rows == 4 || tile->rows == 8 || tile->rows == 16);
           EXPECT_EQ(tile->height % tile->rows, 0);
           EXPECT_LE((height + tile->height - 1) / tile->height, 65535);
-          EXPECT_LE(box_layout(box_groups(tile->width, side), tile->rows, packed).bytes,
+          EXPECT_LE(box_layout(box_panels(tile->width, side), tile->rows, packed).bytes,
                     work.shared_bytes);
         }
   work.shared_bytes = 1024;

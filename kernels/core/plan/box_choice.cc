@@ -37,13 +37,13 @@ std::optional<BoxTile> choose_box_form(const FrameFormat& format, const Componen
 BandMemory band_memory(const FrameFormat& format, const Mask& mask, bool weighting,
                        const BoxTile (&tiles)[kMaxGroups]) {
   BandMemory memory;
-  if (!band_steps_serve(mask.height)) return memory;
+  if (!band_has_checkpoints(mask.height)) return memory;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, weighting);
   for (int g = 0; g < count; ++g) {
     if (tiles[g].form != BoxForm::kBands) continue;
-    memory.pitch = std::max(memory.pitch, band_step_pitch(groups[g].width));
-    memory.rows = std::max(memory.rows, static_cast<std::size_t>(band_steps(groups[g].height)));
+    memory.pitch = std::max(memory.pitch, band_checkpoint_pitch(groups[g].width));
+    memory.rows = std::max(memory.rows, static_cast<std::size_t>(band_intervals(groups[g].height)));
   }
   return memory;
 }

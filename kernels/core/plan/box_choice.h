@@ -23,7 +23,7 @@ std::optional<BoxTile> choose_box_form(const FrameFormat& format, const Componen
                                        const Mask& mask, Form form,
                                        const DeviceCapabilities& device);
 
-/// Memory for the sums of steps that bands begin with: one row for each step.
+/// Memory for the checkpoints that bands begin with: a row of sums for each interval.
 struct BandMemory {
   std::size_t pitch = 0;  ///< Bytes from row to row.
   std::size_t rows = 0;   ///< 0 if none are needed.

@@ -14,7 +14,7 @@
 namespace convolve {
 namespace {
 
-/// True if a plane of one 8-bit component can go in strips, on tensor cores.
+/// True if strips, on tensor cores, can take a plane of one 8-bit component.
 bool strips_fit(const PlanRequest& request) {
   if (!request.on_cuda() || request.device.compute_capability < 75) return false;
   BoxWork work;
@@ -25,7 +25,7 @@ bool strips_fit(const PlanRequest& request) {
   return choose_box_strip(work, request.mask.anchor_x).has_value();
 }
 
-/// Strips for the planes that they serve, and runs for the others.
+/// Strips for the planes that they serve, and runs for all others.
 Form form_by_planes(const PlanRequest& request) {
   if (!strips_fit(request)) return Form::kBoxRuns;
   int filtered = 0, served = 0;
@@ -39,7 +39,7 @@ Form form_by_planes(const PlanRequest& request) {
                               : Form::kBoxStripsRuns;
 }
 
-/// True if all planes can go in bands.
+/// True if bands serve all planes.
 bool bands_serve(const PlanRequest& request) {
   if (!request.on_cuda()) return false;
   const FrameFormat& format = request.format;
@@ -57,13 +57,14 @@ Plan in_bands(const PlanRequest& request) {
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kBoxBands;
-  // A warp sums a piece of one row at a time, which is the tile that the plan shows.
-  plan.tile_width = kBandPiece;
+  // The tile that the plan shows is a warp tile: what a warp makes of one row.
+  plan.tile_width = kBandWarpTile;
   plan.tile_height = 1;
   return plan;
 }
 
-/// In bands if that takes less time, else in strips where these serve.
+/// Bands if they are predicted to take less time; otherwise strips where they serve, and runs where
+/// not.
 Result<Plan> choose_form(const PlanRequest& request) {
   const bool serve = bands_serve(request);
   if (request.asks(Form::kBoxBands))
@@ -76,13 +77,13 @@ Result<Plan> choose_form(const PlanRequest& request) {
   if (!request.allows(plan.form))
     return unsupported("size: strips are of planes of one 8-bit component and masks that they fit");
   if (plan.form == Form::kBoxStrips) plan.digits = 2;
-  if (request.options.form || !serve || !band_steps_serve(request.mask.height)) return plan;
+  if (request.options.form || !serve || !band_has_checkpoints(request.mask.height)) return plan;
   const Plan bands = in_bands(request);
   return predicted_microseconds(request, bands) < predicted_microseconds(request, plan) ? bands
                                                                                         : plan;
 }
 
-/// Box and shift keep no weights in memory: their single weight is part of the epilogue.
+/// Box and shift store no weights: their single weight is part of the epilogue.
 void bind_weight(const PlanRequest& request, Accumulator accumulator, Plan& plan) {
   plan.rational = is_rational(request.format, request.mask, request.options.scale);
   plan.accumulator = accumulator;
@@ -100,7 +101,7 @@ Result<Plan> plan_box(const PlanRequest& request) {
   if (weights_by_alpha(request.format, request.options))
     return unsupported("alpha: it cannot weight colour by alpha");
   const std::size_t bytes =
-      box_layout(box_groups(kBoxGroup, mask.width), kBoxRun, /*packed=*/false).bytes;
+      box_layout(box_panels(kBoxPanel, mask.width), kBoxRun, /*packed=*/false).bytes;
   if (request.on_cuda() && bytes > request.device.shared_bytes)
     return unsupported("memory: sums of the columns below a " + size_text(mask) + " mask take " +
                        std::to_string(bytes) + " bytes of shared memory, a block has " +

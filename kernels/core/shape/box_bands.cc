@@ -13,15 +13,15 @@ bool box_bands_serve(const PlaneFormat& plane) {
 
 std::optional<BoxTile> choose_box_bands(const BoxWork& work, int anchor_x) {
   if (band_threads(work.width) > kBandMostThreads) return std::nullopt;
-  // A field has half the rows, but not always the smaller blocks.
+  // An interlaced field has half the rows, but its blocks may have more intervals than a frame's.
   for (const int rows : {work.height, divide_up(work.height, 2)})
-    if (band_step_bytes(rows, kBandWarpSteps) + kBandReserved > work.shared_bytes)
+    if (band_checkpoint_block_bytes(rows, kBandWarpIntervals) + kBandReserved > work.shared_bytes)
       return std::nullopt;
   BoxTile tile;
   tile.form = BoxForm::kBands;
   tile.width = std::min(work.height, std::max(1, work.processors));
   tile.height = divide_up(work.height, tile.width);
-  // The border may change while a plan is in use.
+  // The border may change while a plan is in use, so that both kinds of layout must fit.
   const auto fits = [&](bool repeats, int most) {
     const BandLayout layout = band_layout(work.width, work.mask_width, anchor_x, repeats);
     return layout.pitch > 0 &&

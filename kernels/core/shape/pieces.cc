@@ -11,10 +11,10 @@ namespace convolve {
 namespace {
 
 /// Pieces begin at multiples of so many rows or columns of the finest component. Every subsampled
-/// component then has a whole number of them, and device addresses stay aligned.
-constexpr int kUnit = 64;
+/// component then has a whole number of samples in each piece, and device addresses stay aligned.
+constexpr int kAlignment = 64;
 
-/// One axis of a frame: the finest component's samples along it.
+/// One axis of a frame, measured in samples of the finest component.
 struct Axis {
   bool columns;
 
@@ -41,53 +41,53 @@ struct Axis {
     return most;
   }
   int before(const Mask& mask) const { return columns ? mask.anchor_x : mask.anchor_y; }
-  int behind(const Mask& mask) const {
+  int after(const Mask& mask) const {
     return columns ? mask.width - 1 - mask.anchor_x : mask.height - 1 - mask.anchor_y;
   }
 };
 
-/// Samples of the finest component from `begin` to `end` - 1, which may lie outside.
+/// Samples of the finest component from `begin` to `end` - 1; they may lie outside the picture.
 struct Span {
   int begin, end;
 };
 
-/// Reach of the mask on one side, in samples of the finest component; one more than it sees, which
-/// Border::kMirror leaves out.
+/// The halo on one side, in samples of the finest component: the mask's reach and one sample more,
+/// as Border::kMirror does not repeat the outermost sample.
 int reach_of(int taps, int coarsest) {
-  return round_up((taps + 1) * coarsest, kUnit);
+  return round_up((taps + 1) * coarsest, kAlignment);
 }
 
-/// A piece's outputs, and the inputs that they depend on.
+/// A piece's output, and the input that it depends on.
 struct Spans {
-  Span wanted, seen;
+  Span output, input;
 };
 
-/// The spans of piece `index`. With `wrap` inputs may lie outside the picture.
+/// The spans of piece `index`. With `wrap` the input may lie outside the picture.
 Spans spans_of(const FrameFormat& format, const Mask& mask, const Cut& cut, bool wrap, int index) {
   const Axis axis{cut.columns};
   const int longest = axis.longest(format), coarsest = axis.coarsest(format, longest);
   const auto boundary = [&](int i) {
     const std::int64_t at = std::int64_t{i} * longest / cut.count;
-    return i == cut.count ? longest : std::min(longest, round_up(static_cast<int>(at), kUnit));
+    return i == cut.count ? longest : std::min(longest, round_up(static_cast<int>(at), kAlignment));
   };
-  const Span wanted{boundary(index), boundary(index + 1)};
+  const Span output{boundary(index), boundary(index + 1)};
   const int before = reach_of(axis.before(mask), coarsest);
-  const int behind = reach_of(axis.behind(mask), coarsest);
-  Span seen{wanted.begin - before, wanted.end + behind};
+  const int after = reach_of(axis.after(mask), coarsest);
+  Span input{output.begin - before, output.end + after};
   if (!wrap) {
-    // A piece at the picture's border must see what the ghosts there repeat.
-    seen = {std::max(0, seen.begin), std::min(longest, seen.end)};
-    if (seen.begin == 0) seen.end = std::min(longest, std::max(seen.end, before));
-    if (seen.end == longest)
-      seen.begin = std::max(0, std::min(seen.begin, (longest - behind) / kUnit * kUnit));
+    // The input of a piece at the picture's edge must include the samples that ghosts there repeat.
+    input = {std::max(0, input.begin), std::min(longest, input.end)};
+    if (input.begin == 0) input.end = std::min(longest, std::max(input.end, before));
+    if (input.end == longest)
+      input.begin = std::max(0, std::min(input.begin, (longest - after) / kAlignment * kAlignment));
   }
-  return {wanted, seen};
+  return {output, input};
 }
 
-/// `span` in samples of a component that has `own` of them.
+/// `span`, converted to samples of a component that has `own` of them.
 Span scaled_to(Span span, int longest, int ratio, int own) {
   const auto scaled = [&](int at) {
-    // The picture's end is each component's own.
+    // The end of a component is its own, as sizes need not be multiples of the subsampling.
     return at >= longest ? own + (at - longest) / ratio : std::min(own, at / ratio);
   };
   return {scaled(span.begin), scaled(span.end)};
@@ -99,18 +99,19 @@ Cut choose_cut(const FrameFormat& format, const Mask& mask, bool wrap, double pr
                double longest_us) {
   Cut best;
   if (predicted_us <= longest_us) return best;
-  double least = 0;  // What all pieces take.
+  double least = 0;  // What all pieces of the best cut take together.
   for (const bool columns : {false, true}) {
     if (columns && wrap) continue;
     const Axis axis{columns};
     const int longest = axis.longest(format), coarsest = axis.coarsest(format, longest);
-    if (longest <= 2 * kUnit) continue;
+    if (longest <= 2 * kAlignment) continue;
     const double halo =
-        reach_of(axis.before(mask), coarsest) + reach_of(axis.behind(mask), coarsest);
-    // A piece that takes as long as is allowed has these outputs beside its halo. It never has so
+        reach_of(axis.before(mask), coarsest) + reach_of(axis.after(mask), coarsest);
+    // A piece that takes as long as is allowed has so many outputs beside its halo; but never so
     // few that most of the work would be thrown away.
     const double allowed = std::max(longest_us / predicted_us * longest - halo, halo / 2);
-    const double outputs = std::max<double>(kUnit, std::floor(allowed / kUnit) * kUnit);
+    const double outputs =
+        std::max<double>(kAlignment, std::floor(allowed / kAlignment) * kAlignment);
     const int count = static_cast<int>(std::ceil(longest / outputs));
     const double piece_us = predicted_us * (1.0 / count + halo / longest);
     if (piece_us > 0.75 * predicted_us) continue;
@@ -130,32 +131,32 @@ FramePiece frame_piece(const FrameFormat& format, const Mask& mask, const Cut& c
   const Spans spans = spans_of(format, mask, cut, wrap, index);
   for (int p = 0; p < format.plane_count; ++p) {
     PlaneFormat& plane = piece.format.planes[p];
-    PlaneRect& seen = piece.seen[p];
-    PlaneRect& wanted = piece.wanted[p];
-    seen = wanted = {0, plane.rows, 0, plane.row_bytes};
+    PlaneRect& input = piece.input[p];
+    PlaneRect& output = piece.output[p];
+    input = output = {0, plane.rows, 0, plane.row_bytes};
     for (int c = 0; c < plane.component_count; ++c) {
       Component& component = plane.components[c];
       const int own = axis.length(component), ratio = axis.ratio(component, longest);
-      const Span in = scaled_to(spans.seen, longest, ratio, own);
-      const Span out = scaled_to(spans.wanted, longest, ratio, own);
+      const Span in = scaled_to(spans.input, longest, ratio, own);
+      const Span out = scaled_to(spans.output, longest, ratio, own);
       if (cut.columns) {
         component.width = in.end - in.begin;
-        // The last piece has the bytes behind the last sample, too.
+        // The last piece also has the bytes of the row after the last sample.
         const auto byte = [&](int at) { return at >= own ? plane.row_bytes : at * component.step; };
-        seen.byte = byte(in.begin);
-        seen.bytes = byte(in.end) - seen.byte;
-        wanted.byte = byte(out.begin);
-        wanted.bytes = byte(out.end) - wanted.byte;
+        input.byte = byte(in.begin);
+        input.bytes = byte(in.end) - input.byte;
+        output.byte = byte(out.begin);
+        output.bytes = byte(out.end) - output.byte;
       } else {
         component.height = in.end - in.begin;
-        seen.row = in.begin;
-        seen.rows = in.end - in.begin;
-        wanted.row = out.begin;
-        wanted.rows = out.end - out.begin;
+        input.row = in.begin;
+        input.rows = in.end - in.begin;
+        output.row = out.begin;
+        output.rows = out.end - out.begin;
       }
     }
-    plane.rows = seen.rows;
-    if (cut.columns) plane.row_bytes = seen.bytes;
+    plane.rows = input.rows;
+    if (cut.columns) plane.row_bytes = input.bytes;
   }
   return piece;
 }

@@ -19,14 +19,14 @@ bool all_equal(const std::vector<Number>& values) {
                      [&values](Number value) { return value == values.front(); });
 }
 
-/// Rounded up, for b > 0 and any a.
+/// ceil(a / b), for b > 0 and any a.
 Int128 divide_up(Int128 a, Int128 b) {
   return a > 0 ? (a + b - 1) / b : -(-a / b);
 }
 
-/// Makes box_quotient() exact for numerators up to `largest` with 2^shift <= divisor, or says that
-/// it would not be. The reciprocal has 32 bits and is too large by less than one; what that adds
-/// stays below 1 / divisor as long as largest * excess < 2^(32 + shift).
+/// Makes box_quotient() exact for numerators up to `largest`, where 2^shift <= divisor; false if it
+/// cannot. The reciprocal has 32 bits and is too large by less than one; what that adds to a
+/// quotient stays below 1 / divisor as long as largest * excess < 2^(32 + shift).
 bool set_reciprocal(BoxDivision& d, Int128 largest, int shift) {
   const Int128 divisor = d.divisor;
   const Int128 power = Int128{1} << (32 + shift);
@@ -37,8 +37,9 @@ bool set_reciprocal(BoxDivision& d, Int128 largest, int shift) {
   return true;
 }
 
-/// The same with the shift left to choose: whole bytes, which cost nothing to shift by, unless
-/// there are ties, which want most digits to be told by; or else what leaves the most digits.
+/// The same with a shift of its own choice. Without ties it is whole bytes if these are exact, as a
+/// byte permutation shifts by whole bytes for nothing. Otherwise it is the largest one, which
+/// leaves most digits to tell ties by.
 bool set_reciprocal(BoxDivision& d, Int128 largest) {
   int digits = 0;
   while (Int128{1} << (digits + 1) < d.divisor)
@@ -47,12 +48,12 @@ bool set_reciprocal(BoxDivision& d, Int128 largest) {
          set_reciprocal(d, largest, digits);
 }
 
-/// With inverse = (1 + e) / divisor, rounded, |e| is at most 2^-24. n * inverse is then not below
-/// n / divisor if e is not below 0, and less than (n + 1) / divisor, as n e < 1; otherwise
-/// (n + 1) * inverse is that, as (n + 1) |e| <= 1.
+/// Let inverse = (1 + e) / divisor, rounded, with |e| at most 2^-24. If e is not negative, n *
+/// inverse is at least n / divisor, and less than (n + 1) / divisor, as n e < 1. Otherwise the same
+/// holds for (n + 1) * inverse, as (n + 1) |e| <= 1.
 void set_inverse(BoxDivision& d) {
   d.inverse = static_cast<float>(1.0 / d.divisor);
-  // Exact: two numbers of 24 bits, the divisor's as far as they matter.
+  // The product is exact: its factors have 24 bits each, the divisor as far as it matters.
   d.inverse_raise = static_cast<double>(d.inverse) * d.divisor < 1 ? 1 : 0;
 }
 
@@ -97,7 +98,7 @@ BoxDivision make_box_division(const Component& component, const Mask& mask, doub
   Int128 divisor = gain->den;
   Int128 offset = divisor * (component.black + bias_code(component, bias)) -
                   multiplier * mask.taps() * component.black;
-  // The quotient by 1 is one by 2.
+  // A division by 1 is made one by 2, as ceil(2^32 / 1) needs more than 32 bits.
   if (divisor == 1) {
     multiplier *= 2;
     divisor *= 2;
@@ -110,7 +111,7 @@ BoxDivision make_box_division(const Component& component, const Mask& mask, doub
   const Int128 largest = offset + std::max<Int128>(reach, 0);
   if (largest >= kTwo32 || magnitude_of(subtract) > std::numeric_limits<int>::max() / 2) return d;
 
-  // Modulo 2^32, where negative multipliers are at home.
+  // Modulo 2^32, which negative multipliers survive.
   d.multiplier = static_cast<std::uint32_t>(multiplier);
   d.offset = static_cast<std::uint32_t>(offset);
   d.divisor = static_cast<std::uint32_t>(divisor);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of samples into column sums, for kernel box: eight adjacent columns a thread.
+// Rows of samples into column sums, for kernel box in runs: a thread has a panel of eight adjacent
+// columns.
 #pragma once
 
 #include <type_traits>
@@ -10,12 +11,12 @@
 namespace convolve {
 namespace {
 
-/// Sums of eight adjacent columns. Packed, two of 16 bits lie in a word; they are added and
-/// subtracted as one number, which is exact modulo 2^32 even where a difference in the low half is
-/// negative on the way to a sum that is not.
+/// Sums of a panel of eight columns. Packed, two sums of 16 bits share a word and are added and
+/// subtracted as one number. That is exact modulo 2^32: a difference may borrow from the upper half
+/// on the way, but no final sum is negative, so the borrow is paid back.
 template <bool kPacked>
 struct ColumnSums {
-  static constexpr int kWords = kPacked ? kBoxGroup / 2 : kBoxGroup;
+  static constexpr int kWords = kPacked ? kBoxPanel / 2 : kBoxPanel;
   unsigned word[kWords] = {};
 
   __device__ void add(const ColumnSums& other) {
@@ -37,10 +38,11 @@ struct ColumnSums {
     return sum;
   }
 
-  /// Writes the exclusive prefix sums of the eight columns, from `before` on.
+  /// Writes the exclusive prefix sums of the eight columns, where `before` is the sum of all
+  /// columns to their left.
   __device__ void store_prefixes(unsigned before, unsigned* to) const {
 #pragma unroll
-    for (int i = 0; i < kBoxGroup; i += 2) {
+    for (int i = 0; i < kBoxPanel; i += 2) {
       to[i] = before;
       to[i + 1] = kPacked ? __dp2a_lo(word[i / 2], 0x0001u, before) : before + word[i];
       before = kPacked ? __dp2a_lo(word[i / 2], 0x0101u, before) : before + word[i] + word[i + 1];
@@ -70,43 +72,43 @@ struct ColumnSums {
   }
 };
 
-/// Eight adjacent samples as they lie in memory, on a multiple of their size.
+/// A panel's samples as they lie in memory, aligned to their size, which one load brings.
 template <class Stored>
-using StoredGroup = std::conditional_t<sizeof(Stored) == 1, uint2, uint4>;
+using StoredPanel = std::conditional_t<sizeof(Stored) == 1, uint2, uint4>;
 
-/// Where the columns of a group come from.
-enum GroupKind : int {
-  kWhole,     ///< Eight samples that can be loaded as one.
-  kGathered,  ///< Samples one by one.
-  kMirrored,  ///< Ghosts of columns in other groups of the block, whose sums they repeat.
+/// How the column sums of a panel are made.
+enum PanelKind : int {
+  kVector,    ///< From samples that one vector load brings.
+  kGathered,  ///< From samples that are loaded one by one.
+  kRepeated,  ///< Copied, as ghosts, from the sums of other columns of the block.
 };
 
-/// A column without signal: no byte of a row, and no column to repeat.
-constexpr int kNoPlace = -1;
+/// The source of a column without signal, which has neither a byte in a row nor a column to copy.
+constexpr int kNoSource = -1;
 
-/// Reads rows of one component as column sums of a single row.
+/// Reads panels of one component and gives them as the column sums of a single row.
 template <class Stored, bool kPacked>
 class ColumnReader {
  public:
   using Sums = ColumnSums<kPacked>;
-  using Raw = StoredGroup<Stored>;
+  using Raw = StoredPanel<Stored>;
 
   __device__ explicit ColumnReader(const ChannelArguments& channel)
       : layout_(channel.layout), black_(channel.black) {
     const unsigned code_bits = static_cast<unsigned>(layout_.max_code);
-    mask_ = sizeof(Stored) == 1 ? (code_bits & 0xFFu) * 0x01010101u : code_bits * 0x00010001u;
+    code_mask_ = sizeof(Stored) == 1 ? (code_bits & 0xFFu) * 0x01010101u : code_bits * 0x00010001u;
   }
 
-  /// The group at byte `place` of a row of the picture.
-  static __device__ Raw load(const std::uint8_t* row, unsigned place) {
-    return __ldg(reinterpret_cast<const Raw*>(row + place));
+  /// The panel at byte `offset` of a row of the picture.
+  static __device__ Raw load(const std::uint8_t* row, unsigned offset) {
+    return __ldg(reinterpret_cast<const Raw*>(row + offset));
   }
 
   __device__ Sums decode(const Raw& raw) const {
     Sums sums;
     if constexpr (sizeof(Stored) == 1) {
       decode_bytes(raw.x, sums, 0);
-      decode_bytes(raw.y, sums, kBoxGroup / 2);
+      decode_bytes(raw.y, sums, kBoxPanel / 2);
     } else {
       decode_pair(raw.x, sums, 0);
       decode_pair(raw.y, sums, 2);
@@ -116,16 +118,17 @@ class ColumnReader {
     return sums;
   }
 
-  /// The same sample by sample, each at its own byte of the row: ghosts and interleaved components.
-  /// Without a row, or a byte of it, a cell has no signal.
-  __device__ Sums gather(const std::uint8_t* row, const int* places) const {
-    int code[kBoxGroup];
+  /// The same sample by sample, for ghosts and interleaved components: sources[i] is the byte of
+  /// the row where column i lies, or kNoSource. Columns and rows without signal are black; `row` is
+  /// null for such a row.
+  __device__ Sums gather(const std::uint8_t* row, const int* sources) const {
+    int code[kBoxPanel];
 #pragma unroll
-    for (int i = 0; i < kBoxGroup; ++i) {
-      const int place = places[i];
-      code[i] = row == nullptr || place == kNoPlace
+    for (int i = 0; i < kBoxPanel; ++i) {
+      const int source = sources[i];
+      code[i] = row == nullptr || source == kNoSource
                     ? black_
-                    : decode_sample(__ldg(reinterpret_cast<const Stored*>(row + place)), layout_);
+                    : decode_sample(__ldg(reinterpret_cast<const Stored*>(row + source)), layout_);
     }
     Sums sums;
 #pragma unroll
@@ -134,16 +137,16 @@ class ColumnReader {
     return sums;
   }
 
-  /// Group `places` of any row, `whole` or not.
-  __device__ Sums read(const std::uint8_t* row, const int* places, bool whole) const {
-    return whole && row != nullptr ? decode(load(row, static_cast<unsigned>(places[0])))
-                                   : gather(row, places);
+  /// The panel with these sources in any row; `vector`: by one load where the row has signal.
+  __device__ Sums read(const std::uint8_t* row, const int* sources, bool vector) const {
+    return vector && row != nullptr ? decode(load(row, static_cast<unsigned>(sources[0])))
+                                    : gather(row, sources);
   }
 
  private:
-  /// Columns `first` .. `first` + 3.
+  /// Four bytes into columns `first` to `first` + 3.
   __device__ void decode_bytes(unsigned bytes, Sums& sums, int first) const {
-    const unsigned codes = mask_ == 0xFFFFFFFFu ? bytes : bytes >> layout_.shift & mask_;
+    const unsigned codes = code_mask_ == 0xFFFFFFFFu ? bytes : bytes >> layout_.shift & code_mask_;
     if constexpr (kPacked) {
       sums.word[first / 2] = __byte_perm(codes, 0, 0x4140);
       sums.word[first / 2 + 1] = __byte_perm(codes, 0, 0x4342);
@@ -154,10 +157,10 @@ class ColumnReader {
     }
   }
 
-  /// Columns `first` and `first` + 1.
+  /// Two samples of 16 bits into columns `first` and `first` + 1.
   __device__ void decode_pair(unsigned pair, Sums& sums, int first) const {
     const unsigned codes =
-        __byte_perm(pair, 0, layout_.swap ? 0x2301 : 0x3210) >> layout_.shift & mask_;
+        __byte_perm(pair, 0, layout_.swap ? 0x2301 : 0x3210) >> layout_.shift & code_mask_;
     if constexpr (kPacked) {
       sums.word[first / 2] = codes;
     } else {
@@ -168,7 +171,7 @@ class ColumnReader {
 
   SampleLayout layout_;
   int black_;
-  unsigned mask_;
+  unsigned code_mask_;
 };
 
 }  // namespace

@@ -9,35 +9,36 @@
 namespace convolve {
 namespace {
 
-/// Makes the words of eight adjacent samples.
+/// Packs a panel of eight adjacent samples into words of 32 bits, as they lie in memory.
 template <class Stored>
-struct CodePacker {
+struct SamplePacker {
   static constexpr int kInWord = 4 / sizeof(Stored);
-  static constexpr int kWords = kBoxGroup / kInWord;
+  static constexpr int kWords = kBoxPanel / kInWord;
 
-  /// Codes of a plain division, straight from the bytes of the products.
-  static __device__ void pack_quotients(const unsigned (&sum)[kBoxGroup],
+  /// Code values of a plain division (BoxDivision): each is a byte of a product, which a byte
+  /// permutation takes from it, so that neither shifts nor masks are needed.
+  static __device__ void pack_quotients(const unsigned (&sum)[kBoxPanel],
                                         const BoxDivision& division, SampleLayout layout,
                                         unsigned (&word)[kWords]) {
-    unsigned product[kBoxGroup];
+    unsigned product[kBoxPanel];
 #pragma unroll
-    for (int i = 0; i < kBoxGroup; ++i)
+    for (int i = 0; i < kBoxPanel; ++i)
       product[i] = __umulhi(sum[i] + division.offset, division.reciprocal);
     const unsigned byte = static_cast<unsigned>(division.shift) / 8;
     if constexpr (sizeof(Stored) == 1) {
-      const unsigned pair = byte * 0x11 + 0x40;
+      const unsigned selector = byte * 0x11 + 0x40;
 #pragma unroll
       for (int w = 0; w < kWords; ++w)
-        word[w] = __byte_perm(__byte_perm(product[4 * w], product[4 * w + 1], pair),
-                              __byte_perm(product[4 * w + 2], product[4 * w + 3], pair), 0x5410)
+        word[w] = __byte_perm(__byte_perm(product[4 * w], product[4 * w + 1], selector),
+                              __byte_perm(product[4 * w + 2], product[4 * w + 3], selector), 0x5410)
                   << layout.shift;
     } else {
-      const unsigned pairs = byte * 0x1111 + 0x5410;
+      const unsigned selector = byte * 0x1111 + 0x5410;
 #pragma unroll
       for (int w = 0; w < kWords; ++w)
         word[w] =
-            __byte_perm(__byte_perm(product[2 * w], product[2 * w + 1], pairs) << layout.shift, 0,
-                        layout.swap ? 0x2301 : 0x3210);
+            __byte_perm(__byte_perm(product[2 * w], product[2 * w + 1], selector) << layout.shift,
+                        0, layout.swap ? 0x2301 : 0x3210);
     }
   }
 

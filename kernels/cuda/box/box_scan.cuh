@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From window to window one column enters and one leaves: what kernel box scans such differences
-// with.
+// Sums over a warp, for kernel box. From each window to the next one column enters and one leaves,
+// so that window sums are prefix sums (a scan) of the differences.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,16 +10,18 @@ namespace {
 
 constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
-/// sum + a0 b0 + a1 b1, with the low bytes of `b` signed.
-__device__ __forceinline__ unsigned add_pair(unsigned a, unsigned b, unsigned sum) {
+/// sum + a0 b0 + a1 b1, where a0 and a1 are the halves of `a` and b0 and b1 the two lowest bytes of
+/// `b`, which are signed. With a factor below it adds one half of a pair.
+__device__ __forceinline__ unsigned dp2a(unsigned a, unsigned b, unsigned sum) {
   asm("dp2a.lo.u32.s32 %0, %1, %2, %0;" : "+r"(sum) : "r"(a), "r"(b));
   return sum;
 }
-constexpr unsigned kFirst = 0x0001, kSecond = 0x0100;
+constexpr unsigned kLowFactor = 0x0001, kHighFactor = 0x0100;
 
-/// The sums of the values of the lanes before this one, of each value by itself.
+/// Exclusive prefix sums over the lanes of a warp, of kCount values at the same time, which hides
+/// the latency of one scan behind the others.
 template <int kCount>
-__device__ __forceinline__ void sum_before(unsigned (&value)[kCount]) {
+__device__ __forceinline__ void exclusive_scan(unsigned (&value)[kCount]) {
   unsigned sum[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i)
@@ -42,8 +44,8 @@ __device__ __forceinline__ void sum_before(unsigned (&value)[kCount]) {
     value[i] = sum[i] - value[i];
 }
 
-/// The sum of all lanes' values.
-__device__ __forceinline__ unsigned sum_of_lanes(unsigned value) {
+/// The sum of the values of all lanes, on every lane.
+__device__ __forceinline__ unsigned warp_sum(unsigned value) {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync(kAllLanes, value);
 #else

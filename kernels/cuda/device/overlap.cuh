@@ -6,9 +6,9 @@
 // Such a kernel calls admit_next_launch() first, and await_previous_launch() before it touches a
 // picture or anything else that a launch writes, but for fetch_ahead(). What only copies write may
 // be read before: behind a copy a launch begins when all is done. So may a source that none of the
-// launches writes which may still run (LaunchArguments::settled). box_step_kernel otherwise waits
-// first and admits then: so the launch behind it, which begins when all before it is over, may read
-// the picture at once, too.
+// launches writes which may still run (LaunchArguments::settled). box_checkpoint_kernel otherwise
+// waits first and admits then: so the launch behind it, which begins when all before it is over,
+// may read the picture at once, too.
 //
 // Every such kernel awaits the one before, somewhere: what follows it on the stream, and waits for
 // it, has waited for all.

@@ -68,7 +68,7 @@ class CudaJob final : public Job {
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
-  Status reserve_steps();
+  Status reserve_checkpoints();
   Status choose_box_tiles();
   Status place_shift();
   Status load_kernels();
@@ -144,7 +144,7 @@ Status CudaJob::prepare() {
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
-  if (status.ok()) status = reserve_steps();
+  if (status.ok()) status = reserve_checkpoints();
   if (status.ok()) status = prepare_pieces();
   return status.ok() ? load_kernels() : status;
 }
@@ -291,15 +291,16 @@ Status CudaJob::reserve_planes() {
 }
 
 /// What box adds up for all bands before any of them begins; planes take turns.
-Status CudaJob::reserve_steps() {
+Status CudaJob::reserve_checkpoints() {
   if (!is_box()) return {};
-  const BandMemory steps = band_memory(format_, mask_, weighting(), box_tiles_);
-  if (steps.rows == 0) return {};
-  Result<DeviceMemory> memory = DeviceMemory::make(steps.pitch * steps.rows, core_->stream());
+  const BandMemory checkpoints = band_memory(format_, mask_, weighting(), box_tiles_);
+  if (checkpoints.rows == 0) return {};
+  Result<DeviceMemory> memory =
+      DeviceMemory::make(checkpoints.pitch * checkpoints.rows, core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
   arguments_.intermediate = intermediate_.data();
-  arguments_.intermediate_pitch = static_cast<std::int64_t>(steps.pitch);
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(checkpoints.pitch);
   return {};
 }
 

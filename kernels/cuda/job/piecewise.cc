@@ -129,11 +129,11 @@ Status Piecewise::run(const FrameFormat& format, const FramePlanes& in, const Fr
       if (!on_device_[n] || format.planes[p].rows == 0) continue;
       made[n] = device_plane(made_[n].data(), row_bytes);
       if (!wrap) {
-        seen[n] = part_of(in[n], piece.seen[p]);
+        seen[n] = part_of(in[n], piece.input[p]);
         continue;
       }
       seen[n] = device_plane(gathered_[n].data(), row_bytes);
-      if (Status status = gather(in[n], piece.seen[p], seen[n], format.planes[p].rows);
+      if (Status status = gather(in[n], piece.input[p], seen[n], format.planes[p].rows);
           !status.ok())
         return status;
     }
@@ -142,9 +142,9 @@ Status Piecewise::run(const FrameFormat& format, const FramePlanes& in, const Fr
       const std::size_t n = static_cast<std::size_t>(p);
       // Planes that kernels only read have no outputs.
       if (!on_device_[n] || !has_filtered(format.planes[p])) continue;
-      const PlaneRect& wanted = piece.wanted[p];
-      const PlaneRect inside{wanted.row - piece.seen[p].row, wanted.rows,
-                             wanted.byte - piece.seen[p].byte, wanted.bytes};
+      const PlaneRect& wanted = piece.output[p];
+      const PlaneRect inside{wanted.row - piece.input[p].row, wanted.rows,
+                             wanted.byte - piece.input[p].byte, wanted.bytes};
       status = copy_on_device(part_of(out[n], wanted), part_of(made[n], inside), wanted.bytes,
                               wanted.rows, core_->stream());
     }

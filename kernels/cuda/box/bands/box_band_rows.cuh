@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of a picture as the threads of bands of kernel `box` read them: eight adjacent columns each.
+// Rows of a picture as the threads of kernel `box` in bands load them: eight adjacent columns each.
 #pragma once
 
 #include <cstdint>
@@ -11,51 +11,53 @@
 namespace convolve {
 namespace {
 
-/// A row without signal, among the bytes from the first row to others.
+/// The offset of a row without signal; others are bytes from the picture's first row.
 constexpr std::int64_t kNoOffset = std::numeric_limits<std::int64_t>::min();
 __device__ __forceinline__ bool has_signal(std::int64_t offset) {
   constexpr int kHigh = static_cast<int>(kNoOffset >> 32);
   return static_cast<int>(offset >> 32) != kHigh;
 }
 
-/// True if the eight columns of every thread can be loaded as one.
-CONVOLVE_HD inline bool whole_columns(const GroupArguments& group) {
+/// True if every thread can load its eight columns as one.
+CONVOLVE_HD inline bool columns_aligned(const GroupArguments& group) {
   const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
   return (first | static_cast<std::uintptr_t>(group.src_pitch) |
           static_cast<std::uintptr_t>(group.width)) %
-             kBandWord ==
+             kBandColumnsAThread ==
          0;
 }
 
-/// Eight columns that can be loaded as one. Not to be put off till they are needed.
+/// Loads eight aligned columns. It is volatile so that the compiler does not move the load down to
+/// its first use: many loads must be in flight.
 __device__ __forceinline__ uint2 load_eight(const std::uint8_t* from) {
   uint2 codes;
   asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(codes.x), "=r"(codes.y) : "l"(from));
   return codes;
 }
 
-/// Reads a thread's eight columns of the picture's rows; kWhole if all threads can load theirs as
+/// Reads a thread's eight columns of the picture's rows; kAligned: every thread can load them as
 /// one.
-template <bool kWhole>
+template <bool kAligned>
 class EightColumns {
  public:
   __device__ EightColumns(const GroupArguments& group, int x)
       : from_(group.src + group.channel[0].offset + x),
-        count_(min(kBandWord, group.width - x)),
-        behind_(max(0, x + kBandWord - group.width)) {
+        count_(min(kBandColumnsAThread, group.width - x)),
+        overhang_(max(0, x + kBandColumnsAThread - group.width)) {
     const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
-    whole_ = (first | static_cast<std::uintptr_t>(group.src_pitch)) % kBandWord == 0 &&
-             count_ == kBandWord;
+    aligned_ = (first | static_cast<std::uintptr_t>(group.src_pitch)) % kBandColumnsAThread == 0 &&
+               count_ == kBandColumnsAThread;
   }
 
-  /// True if there are any in the picture.
-  __device__ __forceinline__ bool any() const { return count_ > 0; }
-  /// Where they lie in the first row, or the picture's last eight, if they lie behind.
-  __device__ __forceinline__ const std::uint8_t* nearest() const { return from_ - behind_; }
-  /// Of the row `offset` bytes after the first, or `other` if it has no signal.
+  /// True if any of the columns lies in the picture.
+  __device__ __forceinline__ bool inside() const { return count_ > 0; }
+  /// Where the columns lie in the picture's first row. For columns beyond its right edge these are
+  /// the picture's last eight, so that every thread has an address it may read.
+  __device__ __forceinline__ const std::uint8_t* nearest() const { return from_ - overhang_; }
+  /// The columns of the row `offset` bytes after the first, or `other` if that has no signal.
   __device__ __forceinline__ uint2 read(std::int64_t offset, uint2 other) const {
     const bool signal = has_signal(offset);
-    if constexpr (kWhole) {
+    if constexpr (kAligned) {
       asm volatile(
           "{\n\t"
           ".reg .pred signal;\n\t"
@@ -68,27 +70,28 @@ class EightColumns {
     }
     if (!signal) return other;
     const std::uint8_t* const from = from_ + offset;
-    if (whole_) return __ldg(reinterpret_cast<const uint2*>(from));
+    if (aligned_) return __ldg(reinterpret_cast<const uint2*>(from));
     unsigned word[2] = {0, 0};
 #pragma unroll
-    for (int i = 0; i < kBandWord; ++i)
+    for (int i = 0; i < kBandColumnsAThread; ++i)
       if (i < count_) word[i / 4] |= static_cast<unsigned>(__ldg(from + i)) << (8 * (i % 4));
     return make_uint2(word[0], word[1]);
   }
 
  private:
   const std::uint8_t* from_;
-  int count_, behind_;
-  bool whole_;
+  int count_, overhang_;
+  bool aligned_;
 };
 
-/// Rows that enter and leave a batch of `count` rows, all of the picture: those from `leaving` on,
-/// and as many that lie as far below as the mask is high. Behind them the last one that leaves
-/// comes again, whichever is asked for, so that rows which are none do not differ from the last.
-class InnerRows {
+/// The rows that enter and leave with a batch of `count` rows that sees none beyond the picture:
+/// row `leaving` and the next ones leave, those mask.height - 1 further down enter. Rows after the
+/// batch's last are read as the last one that leaves, both where they enter and where they leave,
+/// so that they add nothing to any column sum.
+class InteriorRows {
  public:
-  __device__ InnerRows(const LaunchArguments& a, const std::uint8_t* columns, int leaving,
-                       int count)
+  __device__ InteriorRows(const LaunchArguments& a, const std::uint8_t* columns, int leaving,
+                          int count)
       : leave_(columns + leaving * a.group.src_pitch),
         enter_(leave_ + (a.mask.height - 1) * a.group.src_pitch),
         pitch_(static_cast<int>(a.group.src_pitch)),
@@ -105,16 +108,16 @@ class InnerRows {
   int pitch_, last_;
 };
 
-/// The same, wherever they lie and however few. Behind them the last one that leaves comes again,
-/// whichever is asked for, so that rows which are none do not differ from the last.
-template <bool kWhole>
-class OuterRows {
+/// The rows of a batch that may see rows beyond the picture, and of a short one. Rows after the
+/// batch's last add nothing to column sums, as in InteriorRows.
+template <bool kAligned>
+class BorderRows {
  public:
-  /// `offsets`: of what enters and leaves with each row.
-  __device__ OuterRows(const EightColumns<kWhole>& columns, const longlong2* offsets, uint2 black,
-                       int count)
+  /// `offsets`: for each row of the batch, those of the row that enters and the row that leaves.
+  __device__ BorderRows(const EightColumns<kAligned>& columns, const longlong2* offsets,
+                        uint2 black, int count)
       : columns_(columns),
-        mine_(columns.any()),
+        inside_(columns.inside()),
         offsets_(offsets),
         black_(black),
         last_(count - 1) {}
@@ -125,11 +128,11 @@ class OuterRows {
 
  private:
   __device__ __forceinline__ uint2 read(std::int64_t offset) const {
-    return columns_.read(mine_ ? offset : kNoOffset, black_);
+    return columns_.read(inside_ ? offset : kNoOffset, black_);
   }
 
-  const EightColumns<kWhole>& columns_;
-  bool mine_;
+  const EightColumns<kAligned>& columns_;
+  bool inside_;
   const longlong2* offsets_;
   uint2 black_;
   int last_;

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `box` in bands: planes of one 8-bit component under masks of any size, at a cost that
-// hardly depends on them.
+// Kernel `box` in bands: masks of equal weights over planes of one 8-bit component, at a cost that
+// hardly depends on the size of the mask.
 //
-// A block has a processor, and a band of rows, as wide as the picture:
+// A block has a processor to itself, and a band of rows as wide as the picture:
 //
-//   columns   a thread has eight of them, and asks for all rows that enter and leave: how much each
-//             row's column sums differ from the next one's, which fits 9 bits, and the sums of the
-//             middle row, which a launch before has nearly made for all bands
-//             (box_band_steps.cuh);
-//   ghosts    repeat other columns: borders work on both axes on their own;
-//   windows   a warp makes up to 512 outputs of a row: from window to window one column enters and
-//             one leaves, so that the sum of such differences, a scan, is all they need. From the
-//             middle up and down, windows of how rows differ are added to those of the row before.
+//   columns   a thread has eight columns. It stores by how much each row's column sums differ from
+//             the next row's, which fits 9 bits, and the column sums of the middle row of the
+//             batch. These are a sum of a few checkpoints, which a launch before has made
+//             (box_band_checkpoints.cuh), and a few rows;
+//   ghosts    are copied from other columns, as the border treats columns and rows independently;
+//   windows   a warp makes up to 512 outputs of a row. From each window to the next one column
+//             enters and one leaves, so that window sums are a scan of differences. First come
+//             the windows of the middle row; then, upwards and downwards, windows of the
+//             differences are added to those of the row before.
 //
-// Two barriers, and no column beside the picture is summed. All rows that a block reads were in the
-// L2 cache a moment before, as its neighbours and the launch before read them, too. Where not all
-// rows of a band fit, it comes in batches.
+// Layout: all of this is in lines of shared memory (box_bands.h), two rows of differences a word.
+// So a band of 17 rows is one batch with two barriers, and no column beside the picture is summed.
+// Bands that do not fit come in several batches.
 //
-// That launch lets the next one begin as soon as the picture may be read. So this one reads it at
-// once, and waits for those sums only: then all before is over, as it is for that launch.
-#include "kernels/cuda/box/bands/box_band_steps.cuh"
+// What binds (H100, 4K, 63x63): first the L2 cache, where all rows a block reads have just been
+// read by its neighbours and by the launch before; from then on instructions, of which the scan
+// takes a fifth and quantisers a quarter, at 55 % of the issue slots (tests/benchmarks/RESULTS.md).
+//
+// The launch of the checkpoints lets this one begin as soon as the picture may be read. So this
+// kernel reads the picture at once, and awaits the previous launch only before it reads
+// checkpoints; then all launches before it are over, as the previous one has awaited them.
+#include "kernels/cuda/box/bands/box_band_checkpoints.cuh"
 #include "kernels/cuda/box/bands/box_band_windows.cuh"
 #include "kernels/cuda/box/bands/box_bands.cuh"
 #include "kernels/cuda/box/bands/box_bands.h"
@@ -31,18 +37,18 @@ CONVOLVE_HD inline BandLayout layout_of(const LaunchArguments& a, Border border)
   return band_layout(a.group.width, a.mask.width, a.mask.anchor_x, band_repeats(border));
 }
 
-/// Ghosts that groups do not stand for.
+/// Ghosts that have to be copied one by one, because the border does not repeat one column.
 template <int kPitch>
 class BandGhosts {
  public:
-  /// `table`: a word of shared memory for each ghost.
+  /// `table`: a word of shared memory for each of these ghosts.
   __device__ BandGhosts(const LaunchArguments& a, const BandLayout& layout, unsigned* table)
       : a_(a),
         layout_(layout),
         table_(table),
         ghosts_(band_ghosts(layout, a.group.width, band_repeats(a.group.border))) {}
 
-  /// Finds out where ghosts lie and which columns they repeat.
+  /// Notes where each ghost lies in a line, and the column that it repeats.
   __device__ __forceinline__ void find() const {
     const int width = a_.group.width, lead = layout_.lead;
     const auto word = [&](int x) { return static_cast<unsigned>(layout_.word_at(x + lead)); };
@@ -53,25 +59,26 @@ class BandGhosts {
     }
   }
 
-  /// Fills them in, in `count` slots, if there are any, behind a barrier; and then there is one.
-  __device__ __forceinline__ void make(uint4* slot, int count) const {
+  /// Copies the ghosts of `count` lines. The caller has passed a barrier since columns were stored;
+  /// there is another one at the end, unless there are no ghosts.
+  __device__ __forceinline__ void make(uint4* line, int count) const {
     if (ghosts_ == 0) return;
-    unsigned* const slots = reinterpret_cast<unsigned*>(slot);
+    unsigned* const lines = reinterpret_cast<unsigned*>(line);
     const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
-    // So many threads share the slots of a ghost, a power of two.
+    // The logarithm of how many threads share the lines of one ghost.
     const int log = 31 - __clz(max(1, threads / ghosts_));
 #pragma unroll 1
     for (int i = thread; i < ghosts_ << log; i += threads) {
       const unsigned words = table_[i >> log];
 #pragma unroll 4
-      for (int slot = i & ((1 << log) - 1); slot < count; slot += 1 << log)
-        slots[slot * kWords + (words >> 16)] = slots[slot * kWords + (words & 0xFFFFu)];
+      for (int line = i & ((1 << log) - 1); line < count; line += 1 << log)
+        lines[line * kWords + (words >> 16)] = lines[line * kWords + (words & 0xFFFFu)];
     }
     __syncthreads();
   }
 
  private:
-  static constexpr int kWords = kBandQuad * band_slot_quads(kPitch);
+  static constexpr int kWords = kBandVector * band_line_vectors(kPitch);
   static_assert(kWords <= 1 << 16);
 
   const LaunchArguments& a_;
@@ -80,8 +87,8 @@ class BandGhosts {
   int ghosts_;
 };
 
-/// Registers of a thread: beside a block of 16 warps there is room for one of box_step_kernel, so
-/// that rows come while that works.
+/// Registers of a thread. A block of 16 warps leaves room for a block of box_checkpoint_kernel on
+/// its processor, so that a band reads its rows while that still runs.
 constexpr int band_registers(int pitch) {
   return band_threads_most(pitch) <= kBandFewThreads ? 120 : 64;
 }
@@ -91,41 +98,42 @@ constexpr int band_registers(int pitch) {
 #define CONVOLVE_BAND_BOUNDS(pitch) __launch_bounds__(band_threads_most(pitch))
 #endif
 
-template <class Codes>
-struct CodesOf {
-  using Type = Codes;
+template <class Quantiser>
+struct QuantiserTag {
+  using Type = Quantiser;
 };
-/// Calls visit(CodesOf<Codes>()) with the fastest codes that serve.
+/// Calls visit(QuantiserTag<Quantiser>()) with the fastest quantiser that supports the launch.
 template <int kRows, class Visit>
-__device__ __forceinline__ void visit_codes(const LaunchArguments& a, Visit&& visit) {
+__device__ __forceinline__ void visit_quantiser(const LaunchArguments& a, Visit&& visit) {
   const bool ties = a.group.channel[0].division.ties;
-  if (FloatCodes<kRows, true>::serve(a) && ties)
-    visit(CodesOf<FloatCodes<kRows, true>>());
-  else if (FloatCodes<kRows, false>::serve(a))
-    visit(CodesOf<FloatCodes<kRows, false>>());
-  else if (HubCodes::serve(a))
-    visit(CodesOf<HubCodes>());
-  else if (ScaledCodes<kRows>::serve(a))
-    visit(CodesOf<ScaledCodes<kRows>>());
+  if (FloatQuantiser<kRows, true>::supports(a) && ties)
+    visit(QuantiserTag<FloatQuantiser<kRows, true>>());
+  else if (FloatQuantiser<kRows, false>::supports(a))
+    visit(QuantiserTag<FloatQuantiser<kRows, false>>());
+  else if (SignQuantiser::supports(a))
+    visit(QuantiserTag<SignQuantiser>());
+  else if (ScaledQuantiser<kRows>::supports(a))
+    visit(QuantiserTag<ScaledQuantiser<kRows>>());
   else
-    visit(CodesOf<WholeCodes>());
+    visit(QuantiserTag<GeneralQuantiser>());
 }
 
-/// kSingle: a band is one batch.
-template <int kPitch, int kRows, bool kWhole, bool kSingle, bool kBlocks>
+/// kAligned: every thread can load its eight columns as one. kSingle: a band is one batch.
+/// kPanelSums: lines have panel sums.
+template <int kPitch, int kRows, bool kAligned, bool kSingle, bool kPanelSums>
 __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
     box_band_kernel(const __grid_constant__ LaunchArguments a) {
-  constexpr int kPairs = band_slots(kRows) - 1, kSlot = band_slot_quads(kPitch);
-  using Columns = BandColumns<kPitch, kRows, kWhole, kBlocks>;
-  __shared__ BandStart start;
+  constexpr int kPairs = band_lines(kRows) - 1, kLine = band_line_vectors(kPitch);
+  using Columns = BandColumns<kPitch, kRows, kAligned, kPanelSums>;
+  __shared__ InitialSum initial;
   admit_next_launch();
-  auto* const slots = shared_cells<uint4>();
-  auto* const middle = slots + kPairs * kSlot;
-  auto* const offsets = reinterpret_cast<longlong2*>(middle + kSlot);
-  auto* const blocks = reinterpret_cast<unsigned*>(offsets + a.tile_height);
+  auto* const lines = shared_cells<uint4>();
+  auto* const middle = lines + kPairs * kLine;
+  auto* const offsets = reinterpret_cast<longlong2*>(middle + kLine);
+  auto* const panel_sums = reinterpret_cast<unsigned*>(offsets + a.tile_height);
   const BandLayout layout = layout_of(a, a.group.border);
-  const BandGhosts<kPitch> ghosts(a, layout,
-                                  blocks + (kBlocks ? (kPairs + 1) * band_slot_blocks(kPitch) : 0));
+  const BandGhosts<kPitch> ghosts(
+      a, layout, panel_sums + (kPanelSums ? (kPairs + 1) * band_line_panels(kPitch) : 0));
   const int bands = static_cast<int>(gridDim.x);
   const int band = band_of_block(static_cast<int>(blockIdx.x), bands);
   const int y0 = band_top(a.group.height, band, bands);
@@ -138,77 +146,79 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
                                 leaves == kNoSignal ? kNoOffset : leaves * a.group.src_pitch);
   }
   __syncthreads();
-  const int x = static_cast<int>(threadIdx.x) * kBandWord, top = y0 - a.mask.anchor_y;
-  const bool steps = a.intermediate != nullptr;
-  if (threadIdx.x == blockDim.x - 32) StartFinder(a, start).find(top, steps, min(rows, kRows));
-  const bool early = steps || a.settled;
+  const int x = static_cast<int>(threadIdx.x) * kBandColumnsAThread, top = y0 - a.mask.anchor_y;
+  const bool checkpoints = a.intermediate != nullptr;
+  if (threadIdx.x == blockDim.x - 32)
+    InitialSumFinder(a, initial).find(top, checkpoints, min(rows, kRows));
+  const bool early = checkpoints || a.settled;
   if (!early) await_previous_launch();
-  const BandShare share(a.group.width);
-  const bool inner = kWhole && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
+  const BandWarpTile tile(a.group.width);
+  const bool interior = kAligned && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
   ghosts.find();
   EightSums<false> above;
 #pragma unroll 1
   for (int r = 0;; r += kRows) {
     const int count = kSingle ? rows : min(kRows, rows - r);
-    Columns columns(a, layout, x, blocks);
-    if (inner && count > kPairs)
-      columns.store_differences(columns.inner(top + r, count), slots);
+    Columns columns(a, layout, x, panel_sums);
+    if (interior && count > kPairs)
+      columns.store_differences(columns.interior(top + r, count), lines);
     else
-      columns.store_differences(columns.outer(offsets + r, count), slots);
+      columns.store_differences(columns.border(offsets + r, count), lines);
     __syncthreads();
-    ghosts.make(slots, kPairs);
-    BandWindows<kPitch, kRows, kBlocks> windows(a, layout, share, slots, blocks);
-    const bool begins = r == 0 && columns.mine();
-    const bool by_steps = begins && start.serves && start.steps > 0;
-    if (begins && start.serves) columns.add_rows(start);
-    if (begins && !start.serves) columns.add_each_row(top);
-    if (r > 0) columns.go_on(above);
+    ghosts.make(lines, kPairs);
+    BandWindows<kPitch, kRows, kPanelSums> windows(a, layout, tile, lines, panel_sums);
+    const bool begins = r == 0 && columns.inside();
+    const bool by_checkpoints = begins && initial.serves && initial.checkpoints > 0;
+    if (begins && initial.serves) columns.add_initial_rows(initial);
+    if (begins && !initial.serves) columns.add_all_initial_rows(top);
+    if (r > 0) columns.continue_from(above);
     if (r == 0 && early) await_previous_launch();
-    // They take as long to come as windows of differences.
-    if (by_steps) columns.ask_for_steps(start);
-    if (share.serves) windows.find_firsts();
-    if (by_steps) columns.add_steps(start);
-    columns.store_middle(slots);
-    if (!kSingle) above = columns.above_next();
+    // The loads take about as long as the windows of differences, which are summed meanwhile.
+    if (by_checkpoints) columns.prefetch_checkpoints(initial);
+    if (tile.active) windows.sum_first_windows();
+    if (by_checkpoints) columns.add_checkpoints(initial);
+    columns.store_middle(lines);
+    if (!kSingle) above = columns.sums_above_next();
     __syncthreads();
     ghosts.make(middle, 1);
-    if (share.serves) {
+    if (tile.active) {
       std::uint8_t* const to =
           a.group.dst + a.group.channel[0].offset + (y0 + r) * a.group.dst_pitch;
-      visit_codes<kRows>(
-          a, [&](auto codes) { windows.template make<typename decltype(codes)::Type>(to, count); });
+      visit_quantiser<kRows>(a, [&](auto quantiser) {
+        windows.template make<typename decltype(quantiser)::Type>(to, count);
+      });
     }
     if (kSingle || rows - r <= kRows) break;
     __syncthreads();
   }
 }
 
-template <int kPitch, int kRows, bool kWhole>
+template <int kPitch, int kRows, bool kAligned>
 Kernel select_batches(const LaunchArguments& a, bool repeats) {
-  if (band_has_blocks(a.mask.width, repeats, kPitch, kRows, a.tile_height))
-    return box_band_kernel<kPitch, kRows, kWhole, true, band_may_have_blocks(kPitch, kRows)>;
-  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, kWhole, true, false>
-                                : box_band_kernel<kPitch, kRows, kWhole, false, false>;
+  if (band_has_panel_sums(a.mask.width, repeats, kPitch, kRows, a.tile_height))
+    return box_band_kernel<kPitch, kRows, kAligned, true, band_may_have_panel_sums(kPitch, kRows)>;
+  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, kAligned, true, false>
+                                : box_band_kernel<kPitch, kRows, kAligned, false, false>;
 }
 template <int kPitch, int kRows>
-Kernel select_loads(const LaunchArguments& a, bool repeats, bool whole) {
-  return whole ? select_batches<kPitch, kRows, true>(a, repeats)
-               : select_batches<kPitch, kRows, false>(a, repeats);
+Kernel select_loads(const LaunchArguments& a, bool repeats, bool aligned) {
+  return aligned ? select_batches<kPitch, kRows, true>(a, repeats)
+                 : select_batches<kPitch, kRows, false>(a, repeats);
 }
 template <int kPitch>
-Kernel select_rows(const LaunchArguments& a, bool repeats, bool whole) {
+Kernel select_rows(const LaunchArguments& a, bool repeats, bool aligned) {
   constexpr int kFew = band_rows(kPitch, kBandFewBatch), kMost = band_rows(kPitch, kBandMostBatch);
-  return band_rows(kPitch, a.batch_rows) == kMost ? select_loads<kPitch, kMost>(a, repeats, whole)
-                                                  : select_loads<kPitch, kFew>(a, repeats, whole);
+  return band_rows(kPitch, a.batch_rows) == kMost ? select_loads<kPitch, kMost>(a, repeats, aligned)
+                                                  : select_loads<kPitch, kFew>(a, repeats, aligned);
 }
-Kernel select_kernel(const LaunchArguments& a, Border border, bool whole) {
+Kernel select_kernel(const LaunchArguments& a, Border border, bool aligned) {
   const int pitch = layout_of(a, border).pitch;
   const bool repeats = band_repeats(border);
-  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, repeats, whole)
-         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, repeats, whole)
-         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, repeats, whole)
-         : pitch == band_pitch(3) ? select_rows<band_pitch(3)>(a, repeats, whole)
-                                  : select_rows<band_pitch(4)>(a, repeats, whole);
+  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, repeats, aligned)
+         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, repeats, aligned)
+         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, repeats, aligned)
+         : pitch == band_pitch(3) ? select_rows<band_pitch(3)>(a, repeats, aligned)
+                                  : select_rows<band_pitch(4)>(a, repeats, aligned);
 }
 
 std::size_t shared_bytes(const LaunchArguments& a, Border border) {
@@ -216,13 +226,13 @@ std::size_t shared_bytes(const LaunchArguments& a, Border border) {
                     a.batch_rows, a.tile_height);
 }
 
-/// The kernel that sums steps before bands of so many bytes, and the bytes of its blocks.
-struct StepLaunch {
-  StepLaunch(const LaunchArguments& a, Border border) {
-    const int stages = band_step_stages(a.group.height, shared_bytes(a, border));
-    kernel = stages == kBandWarpSteps ? box_step_kernel<kBandWarpSteps>
-                                      : box_step_kernel<kBandFewStages>;
-    bytes = band_step_bytes(a.group.height, stages);
+/// The kernel that makes checkpoints before the bands, and the shared memory of its blocks.
+struct CheckpointLaunch {
+  CheckpointLaunch(const LaunchArguments& a, Border border) {
+    const int stages = band_checkpoint_stages(a.group.height, shared_bytes(a, border));
+    kernel = stages == kBandWarpIntervals ? box_checkpoint_kernel<kBandWarpIntervals>
+                                          : box_checkpoint_kernel<kBandFewStages>;
+    bytes = band_checkpoint_block_bytes(a.group.height, stages);
   }
   Kernel kernel;
   std::size_t bytes;
@@ -230,17 +240,18 @@ struct StepLaunch {
 
 }  // namespace
 
-// How rows are aligned is not known before there are pictures, the border may change, and a field,
-// which has fewer rows, may take other stages. So both kernels of steps are told of the most.
+// Which kernels run is known only with the pictures: their rows may be aligned or not, the border
+// may change, and a field, which has fewer rows, may take other stages. So all of them are loaded,
+// and both kernels that make checkpoints are given the most shared memory that either may need.
 cudaError_t load_box_bands(const LaunchArguments& arguments) {
-  constexpr std::size_t kMostBytes = kBandStepWarps * kBandWarpSteps * kBandStepBytes;
-  cudaError_t error = load_kernel(box_step_kernel<kBandWarpSteps>, kMostBytes);
-  if (error == cudaSuccess) error = load_kernel(box_step_kernel<kBandFewStages>, kMostBytes);
+  constexpr std::size_t kMostBytes = kBandCheckpointWarps * kBandWarpIntervals * kBandIntervalBytes;
+  cudaError_t error = load_kernel(box_checkpoint_kernel<kBandWarpIntervals>, kMostBytes);
+  if (error == cudaSuccess) error = load_kernel(box_checkpoint_kernel<kBandFewStages>, kMostBytes);
   for (const Border border : {Border::kReplicate, Border::kMirror})
-    for (const bool whole : {false, true})
+    for (const bool aligned : {false, true})
       if (error == cudaSuccess)
         error =
-            load_kernel(select_kernel(arguments, border, whole), shared_bytes(arguments, border));
+            load_kernel(select_kernel(arguments, border, aligned), shared_bytes(arguments, border));
   return error;
 }
 
@@ -248,18 +259,18 @@ cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stre
   const GroupArguments& group = arguments.group;
   const dim3 threads(static_cast<unsigned>(band_block_threads(group.width)));
   LaunchArguments a = arguments;
-  if (group.height < kBandStep) a.intermediate = nullptr;
+  if (group.height < kBandInterval) a.intermediate = nullptr;
   if (a.intermediate != nullptr) {
-    const dim3 grid(
-        static_cast<unsigned>(divide_up(group.width, kBandStepColumns)),
-        static_cast<unsigned>(divide_up(band_steps(group.height), band_block_steps(group.height))));
-    const StepLaunch steps(a, group.border);
-    const cudaError_t error =
-        launch_overlapping(steps.kernel, grid, dim3(kStepThreads), steps.bytes, stream, a);
+    const dim3 grid(static_cast<unsigned>(divide_up(group.width, kBandCheckpointColumns)),
+                    static_cast<unsigned>(divide_up(band_intervals(group.height),
+                                                    band_block_intervals(group.height))));
+    const CheckpointLaunch checkpoints(a, group.border);
+    const cudaError_t error = launch_overlapping(checkpoints.kernel, grid, dim3(kCheckpointThreads),
+                                                 checkpoints.bytes, stream, a);
     if (error != cudaSuccess) return error;
   }
   const dim3 bands(static_cast<unsigned>(min(a.tile_width, group.height)));
-  return launch_overlapping(select_kernel(a, group.border, whole_columns(group)), bands, threads,
+  return launch_overlapping(select_kernel(a, group.border, columns_aligned(group)), bands, threads,
                             shared_bytes(a, group.border), stream, a);
 }
 

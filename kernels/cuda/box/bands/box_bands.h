@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The form of kernel `box` in bands as wide as the picture (box_bands.cu), for box.cu to choose.
+// Kernel `box` in bands as wide as the picture (box_bands.cu), as box.cu calls it.
 #pragma once
 
 #include "kernels/cuda/device/variant.h"

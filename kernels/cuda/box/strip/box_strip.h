@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The form of kernel `box` on tensor cores (box_strip.cu), for box.cu to choose.
+// Kernel `box` in strips on tensor cores (box_strip.cu), as box.cu calls it.
 #pragma once
 
 #include "kernels/cuda/device/variant.h"
