@@ -119,7 +119,7 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
   } else if (plan.kernel() == KernelKind::kTensor) {
     return digit_class(format, mask, plan, scale, bias);
   } else if (plan.form == Form::kSeparableSpline) {
-    name = name_of(make_coarse_epilogue(*first, mask, scale, bias));
+    name = name_of(make_spline_epilogue(*first, mask, scale, bias));
   } else if (plan.kernel() == KernelKind::kSeparable && plan.digits > 0) {
     const SeparableDigits digits =
         make_separable_digits(format, mask, plan.rational).value_or(SeparableDigits{});

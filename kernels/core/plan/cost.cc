@@ -73,10 +73,10 @@ GroupWork separable_products(const Plan& plan, const ComponentGroup& group, cons
   return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
 }
 
-/// separable on a coarse grid: multiply-adds a sample of the grid's convolution down the picture.
-/// Beside these there is what looks, for the ghosts, too, and what draws.
-GroupWork coarse_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
-  const double spacing = plan.coarse.column;
+/// separable-spline: multiply-adds a sample of the convolution down the columns, plus those of the
+/// analysis, which reads the ghost cells, too.
+GroupWork spline_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  const double spacing = plan.knot_spacing.column;
   const double ghosts =
       (group.width + mask.width) * 1.0 / group.width * (group.height + mask.height) / group.height;
   return {tiled_samples(group.width, group.height, 4, 1),
@@ -85,7 +85,7 @@ GroupWork coarse_work(const Plan& plan, const ComponentGroup& group, const Mask&
 
 /// separable: a launch, or two with a plane of sums between them.
 GroupWork separable_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
-  if (plan.form == Form::kSeparableSpline) return coarse_work(plan, group, mask);
+  if (plan.form == Form::kSeparableSpline) return spline_work(plan, group, mask);
   if (on_tensor_cores(plan.form)) return separable_products(plan, group, mask);
   if (plan.form == Form::kSeparableFused)
     return {tiled_samples(group.width, group.height, plan.tile_width, plan.tile_height),

@@ -27,9 +27,8 @@ CostConstants h100() {
   //   (GRAY8, NV12, BGR, RGBA and YUY2, 4K to 640x480) at the commit before these, within 11 %;
   // - separable two-pass on tensor cores: by hand, for GRAY8 through 121 to 1201 taps, within 25 %.
   //   Samples that lie apart count once for each byte between them;
-  // - separable on a coarse grid: by hand, for GRAY8 of 4K, 1080p and 640x480 through gaussian:25
-  // to
-  //   500, within 30 %; samples that lie apart by one time, 168 us for a component of RGBA in 4K;
+  // - separable-spline: by hand, for GRAY8 of 4K, 1080p and 640x480 through gaussian:25 to 500,
+  //   within 30 %; interleaved samples by one time, 168 us for a component of RGBA in 4K;
   // - shift: by hand, a tenth below its times, so that pairs, which take the same, are not chosen
   // in
   //   its place: GRAY8 4K 7.4 us, 640x480 1.7, RGBA 4K 25.6, YUY2 4K 89.7. Doubles are guessed.
@@ -62,7 +61,7 @@ CostConstants h100() {
           {{2.655, 0.4914, 0, 0.2482, 0, 0, 4.084, 1.602, 0, 0}},                   // wide
           {{0.8, 0.47, 0, 0.3, 4.9, 5.897, 0, 0.066, 0.85, 3.109}},              // on tensor cores
           {{10.9, 0.12, 0, 0.06, 1, 3, 0.75, 0.09, 1.4, 2.5}},                   // two-pass
-          {{20, 0, 0, 0, 0, 0, 0, 0.22, 15, 0}},                                 // coarse grid
+          {{20, 0, 0, 0, 0, 0, 0, 0.22, 15, 0}},                                 // spline
           {{4.048, 0.3065, 2.208, 0.07232, 0, 0, 0, 0.08088, 0.1092, 0}},        // tensor, marching
           {{3.942, 0.3188, 0.846, 0.2721, 0.8363, 0, 0, 0.07932, 0.105, 0}},     // any mask
           {{1.128, 0.2815, 0.0285, 0.2035, 2, 0, 0, 0.06113, 0.02185, 0.0036}},  // pairs

@@ -75,21 +75,21 @@ struct SeparableArguments {
   int stages = 1;        ///< two-pass: of rows that it holds.
 };
 
-/// One axis of separable on a coarse grid: SplineAxis, and where its tables begin, in words of four
-/// numbers (coarse_tables.h).
-struct CoarseAxisArguments {
+/// One axis of separable-spline: its SplineAxis, and the offsets of its tables in words of four
+/// numbers (spline_tables.h).
+struct SplineAxisArguments {
   int spacing = 1;
   int first = 0;
   int taps = 1;
-  int looks = 0;
+  int analysis_weights = 0;
   int weights = 0;
-  int draws = 0;
-  float step = 0;
-  float sum = 0;  ///< Of the weights.
+  int synthesis_weights = 0;
+  float box_weight = 0;
+  float sum = 0;  ///< Of the convolution's weights.
 };
 
-struct CoarseArguments {
-  CoarseAxisArguments column, row, cross;
+struct SplineArguments {
+  SplineAxisArguments column, row, cross;
 };
 
 struct LaunchArguments {
@@ -107,7 +107,7 @@ struct LaunchArguments {
   void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
   std::int64_t intermediate_pitch = 0;  ///< bytes.
   SeparableArguments separable;
-  CoarseArguments coarse;
+  SplineArguments spline;
 };
 
 /// A kernel variant. All functions work in the current context and return their own call's error.
@@ -126,11 +126,11 @@ struct Variant {
   cudaError_t (*launch)(const LaunchArguments& arguments, cudaStream_t stream);
 };
 
-/// Bytes of device memory between the passes of separable on tensor cores, for one component.
+/// Bytes of device memory between the two launches of separable-tensor-two-pass, for one component.
 std::size_t separable_tensor_bytes(int width, int height, int column_chunks);
 
-/// Bytes of device memory between the launches of separable on a coarse grid, for one component.
-std::size_t separable_coarse_bytes(const CoarseArguments& coarse, int width, int height);
+/// Bytes of device memory between the launches of separable-spline, for one component.
+std::size_t separable_spline_bytes(const SplineArguments& coarse, int width, int height);
 
 /// The variant of a form, which for some is another for each accumulator. Forms of tensor have
 /// none: they filter whole frames (tensor_pass.h).
@@ -144,7 +144,7 @@ extern const Variant kCachedHaloVariant;
 extern const Variant kCoarsenedVariant;
 extern const Variant kSeparableVariant;
 extern const Variant kSeparableTensorVariant;
-extern const Variant kSeparableCoarseVariant;
+extern const Variant kSeparableSplineVariant;
 extern const Variant kBoxVariant;
 extern const Variant kShiftVariant;
 

@@ -24,7 +24,7 @@
 #include "kernels/cuda/runtime/planes.h"
 #include "kernels/cuda/runtime/transfer.h"
 #include "kernels/cuda/separable/separable_fragments.h"
-#include "kernels/cuda/spline/coarse_tables.h"
+#include "kernels/cuda/spline/spline_tables.h"
 #include "kernels/cuda/tensor/tensor_pass.h"
 
 namespace convolve {
@@ -59,18 +59,18 @@ class CudaJob final : public Job {
            is(Form::kSeparableSpline);
   }
   bool needs_device(int plane) const;
-  Status place_mask();
+  Status prepare_mask();
   Status prepare_weighting();
   Status prepare_tensor();
   Status prepare_pieces();
   void prepare_digits();
-  Status prepare_coarse();
+  Status prepare_spline();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
   Status reserve_steps();
   Status choose_box_tiles();
-  Status place_shift();
+  Status prepare_shift();
   Status load_kernels();
   void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
@@ -139,7 +139,9 @@ Status CudaJob::prepare() {
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
   arguments_.form = plan_.form;
-  Status status = is_box() ? choose_box_tiles() : is(Form::kShift) ? place_shift() : place_mask();
+  Status status = is_box()           ? choose_box_tiles()
+                  : is(Form::kShift) ? prepare_shift()
+                                     : prepare_mask();
   if (status.ok()) status = prepare_weighting();
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
@@ -149,9 +151,9 @@ Status CudaJob::prepare() {
   return status.ok() ? load_kernels() : status;
 }
 
-Status CudaJob::place_mask() {
+Status CudaJob::prepare_mask() {
   if (is(Form::kSeparableSpline)) {
-    if (Status status = prepare_coarse(); !status.ok()) return status;
+    if (Status status = prepare_spline(); !status.ok()) return status;
   } else if (in_digits())
     prepare_digits();
   else if (plan_.passes() == Passes::kRowColumn)
@@ -203,12 +205,12 @@ void CudaJob::prepare_digits() {
   to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
 }
 
-/// The tables of all three grids.
-Status CudaJob::prepare_coarse() {
-  const std::optional<CoarseMask> coarse = make_coarse_mask(mask_, plan_.coarse);
-  if (!coarse) return unsupported("kernel separable: the mask has no coarse grid");
+/// Encodes the spline fits of the mask as tables.
+Status CudaJob::prepare_spline() {
+  const std::optional<SplineMask> spline = make_spline_mask(mask_, plan_.knot_spacing);
+  if (!spline) return unsupported("kernel separable: the mask has no coarse grid");
   arguments_.separable.processors = std::max(1, core_->capabilities().processors);
-  const std::vector<std::uint32_t> words = coarse_tables(*coarse, arguments_.coarse);
+  const std::vector<std::uint32_t> words = spline_tables(*spline, arguments_.spline);
   weights_.resize(words.size() * sizeof(std::uint32_t));
   std::memcpy(weights_.data(), words.data(), weights_.size());
   return {};
@@ -230,7 +232,7 @@ Status CudaJob::choose_box_tiles() {
   return {};
 }
 
-Status CudaJob::place_shift() {
+Status CudaJob::prepare_shift() {
   shift_ = shift_of(mask_);
   if (!shift_) return unsupported("kernel shift: the mask has more than one tap");
   arguments_.storage = MaskStorage::kParameter;
@@ -307,22 +309,22 @@ Status CudaJob::reserve_intermediate() {
   if (!has_intermediate()) return {};
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
-  std::size_t pitch = 0, rows = 0, digits = 0, coarse = 0;
+  std::size_t pitch = 0, rows = 0, tensor_bytes = 0, spline_bytes = 0;
   for (int g = 0; g < count; ++g) {
     if (groups[g].weighted) continue;
-    digits = std::max(digits,
-                      groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
+    tensor_bytes = std::max(
+        tensor_bytes, groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
                                                                arguments_.separable.column_chunks));
     if (is(Form::kSeparableSpline))
-      coarse = std::max(
-          coarse, groups[g].count *
-                      separable_coarse_bytes(arguments_.coarse, groups[g].width, groups[g].height));
+      spline_bytes = std::max(
+          spline_bytes, groups[g].count * separable_spline_bytes(arguments_.spline, groups[g].width,
+                                                                 groups[g].height));
     const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
     pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
   }
-  Result<DeviceMemory> memory = DeviceMemory::make(is(Form::kSeparableSpline) ? coarse
-                                                   : in_digits()              ? digits
+  Result<DeviceMemory> memory = DeviceMemory::make(is(Form::kSeparableSpline) ? spline_bytes
+                                                   : in_digits()              ? tensor_bytes
                                                                               : pitch * rows,
                                                    core_->stream());
   if (!memory.ok()) return memory.status();
@@ -354,7 +356,7 @@ void CudaJob::update_epilogues(double scale, double bias) {
       } else if (shift_) {
         epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
       } else if (is(Form::kSeparableSpline)) {
-        epilogues_[p][c] = make_coarse_epilogue(component, mask_, scale, bias);
+        epilogues_[p][c] = make_spline_epilogue(component, mask_, scale, bias);
       } else if (in_digits()) {
         digits_[p][c] =
             make_separable_epilogue(component, mask_, separable_, scale, bias, plan_.rational);
