@@ -72,8 +72,8 @@ __device__ __forceinline__ void pack_sums(const SeparableArguments& s, const int
 }
 
 /// general_codes() of one component; out of line, as a lane has many of them.
-__device__ __noinline__ unsigned four_general_codes(const Epilogue& e, int s0, int s1, int s2,
-                                                    int s3) {
+__device__ __noinline__ unsigned quantise_four_general(const Epilogue& e, int s0, int s1, int s2,
+                                                       int s3) {
   const int sum[4] = {s0, s1, s2, s3};
   const Epilogue* const epilogues[4] = {&e, &e, &e, &e};
   return general_codes(sum, epilogues);
@@ -81,15 +81,15 @@ __device__ __noinline__ unsigned four_general_codes(const Epilogue& e, int s0, i
 
 /// Eight adjacent codes of rows `half` 0 or 1, in words of fast_codes() or its like, which take the
 /// second and the third value in the other order.
-template <class Codes>
-__device__ __forceinline__ uint2 eight_codes(const int (&sum)[kGroups][4], int half,
-                                             const Codes& codes) {
+template <class Quantise>
+__device__ __forceinline__ uint2 quantise_eight(const int (&sum)[kGroups][4], int half,
+                                                const Quantise& quantise) {
   unsigned word[2];
 #pragma unroll
   for (int w = 0; w < 2; ++w) {
     const int four[4] = {sum[2 * w][2 * half], sum[2 * w + 1][2 * half], sum[2 * w][2 * half + 1],
                          sum[2 * w + 1][2 * half + 1]};
-    word[w] = codes(four);
+    word[w] = quantise(four);
   }
   return make_uint2(word[0], word[1]);
 }
@@ -108,7 +108,7 @@ class SumOutput {
         channel_(channel),
         patch_(patch),
         words_(group.step == 1 && aligned(group.dst + channel.offset, group.dst_pitch, 8)),
-        fast_(channel.digits.codes == Codes::kFloat),
+        fast_(channel.digits.quantiser == DigitEpilogue::Quantiser::kFloat),
         scale_(channel.digits.scale),
         base_(channel.digits.base) {}
 
@@ -117,15 +117,15 @@ class SumOutput {
     if (fast_) {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        codes[i] = eight_codes(sum, i, [this](const int(&four)[4]) {
+        codes[i] = quantise_eight(sum, i, [this](const int(&four)[4]) {
           const float base[4] = {base_, base_, base_, base_};
-          return fast_codes<Codes::kFloat>(four, scale_, base);
+          return fast_codes<DigitEpilogue::Quantiser::kFloat>(four, scale_, base);
         });
     } else {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        codes[i] = eight_codes(sum, i, [this](const int(&four)[4]) {
-          return four_general_codes(channel_.digits.general, four[0], four[1], four[2], four[3]);
+        codes[i] = quantise_eight(sum, i, [this](const int(&four)[4]) {
+          return quantise_four_general(channel_.digits.general, four[0], four[1], four[2], four[3]);
         });
     }
     const int lane = fresh_lane();

@@ -19,11 +19,11 @@
 
 namespace convolve {
 
-/// How sums become codes: DigitEpilogue::Codes of all filtered components, the least of them.
-using Codes = DigitEpilogue::Codes;
+/// How sums become codes: the most general DigitEpilogue::Quantiser of the filtered components.
+using Codes = DigitEpilogue::Quantiser;
 
-/// How those of tensor_octets.cu do.
-enum class WideCodes : int {
+/// How the sums of tensor_octets.cu, whose codes are wider than 8 bits, become codes.
+enum class WideQuantiser : int {
   kGeneral,  ///< By the epilogue for any sum.
   kDouble,   ///< The same, where it divides nothing, and values fit 32 bits.
   kFloat,    ///< As Codes::kFloat says.
@@ -103,7 +103,7 @@ struct TensorArguments {
   int digits = 1;
   Border border = Border::kReplicate;
   Codes codes = Codes::kGeneral;
-  WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets.
+  WideQuantiser wide_quantiser = WideQuantiser::kGeneral;  ///< Of octets.
   TensorPlane plane[kMaxPlanes];
 };
 

@@ -39,7 +39,7 @@ class TensorPass {
   void make_fragments();
   Status load();
   void update_epilogues(double scale, double bias);
-  WideCodes choose_wide_codes() const;
+  WideQuantiser choose_wide_quantiser() const;
   Codes update_plane(int p, double scale, double bias, Codes most);
   TensorArguments placed(const FrameFormat& format, const FramePlanes& in,
                          const FramePlanes& out) const;

@@ -17,9 +17,9 @@ namespace {
 
 /// kSeen, kAllGroups, kSparseProducts: of OctetWindow. kDigits: of the weights, three where sums
 /// are split.
-template <int kSeen, int kAllGroups, bool kSparseProducts, WideCodes kCodes, int kDigits>
+template <int kSeen, int kAllGroups, bool kSparseProducts, WideQuantiser kCodes, int kDigits>
 class OctetSums {
-  static constexpr bool kSplit = kCodes == WideCodes::kSplit;
+  static constexpr bool kSplit = kCodes == WideQuantiser::kSplit;
   /// Sums of each power of 256, the lowest first: split ones lack that of 256^0.
   static constexpr int kLeftOut = kSplit ? 1 : 0, kPowers = kDigits + 1 - kLeftOut;
   static_assert(!kSplit || (kDigits == kMostDigits && kPowers == kSplitSums));
@@ -34,7 +34,7 @@ class OctetSums {
   static constexpr bool kKept = kDigits == 1 && kSparseProducts;
 
  public:
-  static constexpr bool kSparse = kSparseProducts, kClamped = kCodes == WideCodes::kFloat;
+  static constexpr bool kSparse = kSparseProducts, kClamped = kCodes == WideQuantiser::kFloat;
   static constexpr int kGroups = kAllGroups;
   /// What octet_fragments() has, of uint4; nothing of that in shared memory where each lane keeps
   /// its weights.
@@ -71,7 +71,7 @@ class OctetSums {
         start_[k] = __float_as_int(kSplitStart) + unknown;
         second_start_[k] = __float_as_int(kSplitStart) + start + unknown;
       } else {
-        start_[k] = (kCodes == WideCodes::kDouble ? start ^ kSign : start) + unknown;
+        start_[k] = (kCodes == WideQuantiser::kDouble ? start ^ kSign : start) + unknown;
       }
     }
     // Values of the float way lie within 16 bits and a sign, whatever the samples could hold.
@@ -197,7 +197,7 @@ class OctetSums {
 
   /// The codes of two values, which the output clamps where they are not kClamped.
   __device__ __forceinline__ unsigned codes_of(int low, int high) const {
-    if constexpr (kCodes == WideCodes::kFloat) {
+    if constexpr (kCodes == WideQuantiser::kFloat) {
       const auto bits = [&](int v) {
         return __float_as_uint(fmaf(static_cast<float>(v), scale_, base_));
       };
@@ -211,7 +211,7 @@ class OctetSums {
   __device__ __forceinline__ int code_of_value(int value) const {
     if constexpr (kSplit) {
       return __float2int_rn(__int_as_float(value));
-    } else if constexpr (kCodes == WideCodes::kDouble) {
+    } else if constexpr (kCodes == WideQuantiser::kDouble) {
       // 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code another's.
       const double exact = __hiloint2double(0x43300000, value) - 4503601774854144.0;
       return __double2loint(

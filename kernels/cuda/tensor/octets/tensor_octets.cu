@@ -91,7 +91,7 @@ OctetsKernel select_components(const TensorArguments& a) {
   return components == 1 ? tensor_octets_kernel<Sums, 1> : tensor_octets_kernel<Sums, 2>;
 }
 
-template <int kSeen, int kGroups, bool kSparse, WideCodes kCodes>
+template <int kSeen, int kGroups, bool kSparse, WideQuantiser kCodes>
 OctetsKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
@@ -104,22 +104,22 @@ OctetsKernel select_digits(const TensorArguments& a) {
 }
 
 template <int kSeen, int kGroups, bool kSparse>
-OctetsKernel select_codes(const TensorArguments& a, WideCodes codes) {
+OctetsKernel select_codes(const TensorArguments& a, WideQuantiser codes) {
   switch (codes) {
-    case WideCodes::kFloat:
-      return select_digits<kSeen, kGroups, kSparse, WideCodes::kFloat>(a);
-    case WideCodes::kDouble:
-      return select_digits<kSeen, kGroups, kSparse, WideCodes::kDouble>(a);
-    case WideCodes::kSplit:
-      return select_components<OctetSums<kSeen, kGroups, kSparse, WideCodes::kSplit, kMostDigits>>(
-          a);
-    case WideCodes::kGeneral:
+    case WideQuantiser::kFloat:
+      return select_digits<kSeen, kGroups, kSparse, WideQuantiser::kFloat>(a);
+    case WideQuantiser::kDouble:
+      return select_digits<kSeen, kGroups, kSparse, WideQuantiser::kDouble>(a);
+    case WideQuantiser::kSplit:
+      return select_components<
+          OctetSums<kSeen, kGroups, kSparse, WideQuantiser::kSplit, kMostDigits>>(a);
+    case WideQuantiser::kGeneral:
       break;
   }
-  return select_digits<kSeen, kGroups, kSparse, WideCodes::kGeneral>(a);
+  return select_digits<kSeen, kGroups, kSparse, WideQuantiser::kGeneral>(a);
 }
 
-OctetsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
+OctetsKernel select_kernel(const TensorArguments& a, WideQuantiser codes) {
   const OctetWindow& window = a.octets;
   if (!window.sparse) return select_codes<3, 4, false>(a, codes);
   if (window.seen == 1) return select_codes<1, 3, true>(a, codes);
@@ -130,9 +130,9 @@ OctetsKernel select_kernel(const TensorArguments& a, WideCodes codes) {
 
 cudaError_t load(const TensorArguments& arguments) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  for (const WideCodes codes :
-       {WideCodes::kFloat, WideCodes::kDouble, WideCodes::kGeneral, WideCodes::kSplit}) {
-    if (split != (codes == WideCodes::kSplit)) continue;
+  for (const WideQuantiser codes : {WideQuantiser::kFloat, WideQuantiser::kDouble,
+                                    WideQuantiser::kGeneral, WideQuantiser::kSplit}) {
+    if (split != (codes == WideQuantiser::kSplit)) continue;
     if (const cudaError_t error = load_kernel(select_kernel(arguments, codes), 0);
         error != cudaSuccess)
       return error;
@@ -142,12 +142,13 @@ cudaError_t load(const TensorArguments& arguments) {
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  return resident_blocks(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
-                         32 * kWarps, blocks);
+  return resident_blocks(
+      select_kernel(arguments, split ? WideQuantiser::kSplit : WideQuantiser::kFloat), 32 * kWarps,
+      blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_overlapping(select_kernel(arguments, arguments.wide_codes),
+  return launch_overlapping(select_kernel(arguments, arguments.wide_quantiser),
                             dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps), 0,
                             stream, arguments);
 }
