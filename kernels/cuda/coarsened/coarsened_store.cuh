@@ -44,8 +44,8 @@ union FourSamples {
 
 /// The code of a sum, out of line: of the types wider than a register a thread has 32 copies.
 template <class A>
-__device__ __noinline__ int code_out_of_line(typename A::Sum sum, const Epilogue& epilogue) {
-  return A::code(sum, epilogue);
+__device__ __noinline__ int quantise_out_of_line(typename A::Sum sum, const Epilogue& epilogue) {
+  return A::quantise(sum, epilogue);
 }
 
 /// Takes results through shared memory. There a loop can index them: written out for 32 registers,
@@ -77,7 +77,7 @@ class Slots {
         else if constexpr (kHoldSums)
           four[j] = s;
         else
-          four[j] = code_out_of_line<A>(s, epilogue);
+          four[j] = quantise_out_of_line<A>(s, epilogue);
       }
       *reinterpret_cast<int4*>(row_ + i / 4 * kPitch + x_ * kFour) =
           make_int4(four[0], four[1], four[2], four[3]);

@@ -53,7 +53,7 @@ struct Cells {
 
   /// The cell `column` columns on from the thread's first column.
   __device__ const Cell* at(int column) const {
-    return reinterpret_cast<const Cell*>(first) + place_of(column, part / kCellBytes);
+    return reinterpret_cast<const Cell*>(first) + cell_offset(column, part / kCellBytes);
   }
 };
 

@@ -75,7 +75,7 @@ __device__ inline void load_stretch(const std::uint8_t* first, unsigned (&words)
 
 /// Out of line: long, rare, and a stretch has up to 48 samples.
 __device__ __noinline__ int any_code(float difference, const Epilogue& epilogue) {
-  return Arithmetic<Accumulator::kFloat32>::code(difference, epilogue);
+  return Arithmetic<Accumulator::kFloat32>::quantise(difference, epilogue);
 }
 
 /// The samples of a word, the first of which is of channel `first`, each mapped by its epilogue.

@@ -329,7 +329,7 @@ __global__ void __launch_bounds__(kAnalysisThreads, 4)
                    divide_up(axis.taps, 4));
     const int y = kCrossRows * block + thread;
     if (thread < kCrossRows && y < a.group.height && samples.words())
-      fetch_ahead(samples.row(y), a.group.width / 16 * 16);
+      prefetch_l2(samples.row(y), a.group.width / 16 * 16);
   } else {
     const int y = first_pixel(axis) + axis.spacing * block_line;
     for (int r = thread; r < rows_of_block(axis.spacing); r += kAnalysisThreads)

@@ -50,7 +50,7 @@ __device__ __forceinline__ void fetch_rows(const TensorPlane& plane, int x, int 
   const int end = min(y + count, plane.rows);
 #pragma unroll 1
   for (int row = max(y, 0) + lane / 4; row < end; row += 8)
-    fetch_ahead(plane.src + row * plane.src_pitch + at);
+    prefetch_l2(plane.src + row * plane.src_pitch + at);
 }
 
 /// Fills a patch, kRows rows of kSpanBytes, from byte x of row y of the picture on, ghosts

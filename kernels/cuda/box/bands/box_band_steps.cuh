@@ -66,7 +66,7 @@ class StepRows {
   __device__ __forceinline__ void fetch() const {
     if (!aligned_ || width_ % kStepPart != 0) return;
     for (int row = lane_; row < count_ * kBandStep; row += 32)
-      fetch_ahead(pixels_ + row * pitch_, width_);
+      prefetch_l2(pixels_ + row * pitch_, width_);
   }
   /// Has the first ones copied, each a stage.
   __device__ __forceinline__ void load() const {
