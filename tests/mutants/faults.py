@@ -379,7 +379,7 @@ CUDA = [
     Fault("cuda-groups-lowest-power-of-two-digits", "kernels/cuda/tensor/groups/tensor_groups.cu",
           "byte == 1 || power == 0", "byte == 1", cuda=True),
     Fault("cuda-coarsened-parts-in-one-order", "kernels/cuda/coarsened/coarsened_tile.cuh",
-          "first + hop, part, kFour * kCellBytes - hop", "first + hop, part, hop", cuda=True),
+          "first + pair_stride, part, kQuad * kCellBytes - pair_stride", "first + pair_stride, part, pair_stride", cuda=True),
     Fault("cuda-coarsened-last-weights", "kernels/cuda/coarsened/coarsened_add.cuh",
           "weights + (rows - 1) * pitch, odd", "weights + (rows - 2) * pitch, odd", cuda=True),
     Fault("cuda-halo-column-missing", "kernels/cuda/book/cached_halo.cu",
