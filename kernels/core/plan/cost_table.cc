@@ -62,7 +62,7 @@ CostConstants h100() {
           {{0.8, 0.47, 0, 0.3, 4.9, 5.897, 0, 0.066, 0.85, 3.109}},              // on tensor cores
           {{10.9, 0.12, 0, 0.06, 1, 3, 0.75, 0.09, 1.4, 2.5}},                   // two-pass
           {{20, 0, 0, 0, 0, 0, 0, 0.22, 15, 0}},                                 // spline
-          {{4.048, 0.3065, 2.208, 0.07232, 0, 0, 0, 0.08088, 0.1092, 0}},        // tensor, marching
+          {{4.048, 0.3065, 2.208, 0.07232, 0, 0, 0, 0.08088, 0.1092, 0}},        // tensor-sliding
           {{3.942, 0.3188, 0.846, 0.2721, 0.8363, 0, 0, 0.07932, 0.105, 0}},     // any mask
           {{1.128, 0.2815, 0.0285, 0.2035, 2, 0, 0, 0.06113, 0.02185, 0.0036}},  // pairs
           {{2.16, 0.18, 0.0285, 0.03, 1.5, 0, 0, 0.0513, 0.55, 0.0036}},         // quads
@@ -79,7 +79,8 @@ CostConstants h100() {
   };
 }
 
-/// From published figures of a GPU of that compute capability: nobody here has measured one.
+/// Constants from published figures of a GPU of that compute capability, which has not been
+/// measured.
 CostConstants derived(int compute_capability, const char* gpu, const GpuFigures& figures) {
   CostConstants row = scaled(h100(), figures);
   row.compute_capability = compute_capability;

@@ -10,11 +10,11 @@ namespace {
 
 /// Adds the contribution of Taps adjacent weights of the mask rows that cover one row of cells.
 /// read(i, quad) reads the i-th quad of the row, from the column of the first weight on.
-/// weight_of(t) are the weights of the mask row that output row t multiplies it with, if sees(t).
-/// Cells are read quad by quad, so that none of them occupies a register for long.
-template <int Taps, class A, class Read, class Sees, class WeightOf>
+/// weight_of(t) are the weights of the mask row that output row t multiplies it with; covers(t):
+/// there is one. Cells are read quad by quad, so that none of them occupies a register for long.
+template <int Taps, class A, class Read, class Covers, class WeightOf>
 __device__ __forceinline__ void add_row(typename A::Sum (&sum)[kRows][kColumns], Read&& read,
-                                        Sees&& sees, WeightOf&& weight_of) {
+                                        Covers&& covers, WeightOf&& weight_of) {
   using Cell = typename A::Cell;
   // A cell is converted to double once for both rows: conversions are slower than multiply-adds.
   using Value = std::conditional_t<std::is_same_v<typename A::Sum, double>, double, Cell>;
@@ -27,7 +27,7 @@ __device__ __forceinline__ void add_row(typename A::Sum (&sum)[kRows][kColumns],
       const Value value = cell[c];
 #pragma unroll
       for (int t = 0; t < kRows; ++t) {
-        if (!sees(t)) continue;
+        if (!covers(t)) continue;
         const typename A::Weight* weight = weight_of(t);
 #pragma unroll
         for (int k = 0; k < Taps; ++k) {
@@ -87,7 +87,7 @@ __device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kRows][kColum
   typename A::Weight odd[Taps];
   constexpr int kLast = (kColumns + Taps - 2) / kQuad;
   typename A::Cell ahead[kQuad];
-  const auto add = [&](auto& upper, auto& lower, auto sees, auto more) {
+  const auto add = [&](auto& upper, auto& lower, auto covers, auto more) {
     const auto read = [&](int quad, auto& cell) {
       if (quad == 0) {
 #pragma unroll
@@ -101,7 +101,7 @@ __device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kRows][kColum
         if constexpr (decltype(more)::value) read_row<true>(cells.quad(0), ahead);
       }
     };
-    add_row<Taps, A>(sum, read, sees, [&](int t) { return t == 0 ? upper : lower; });
+    add_row<Taps, A>(sum, read, covers, [&](int t) { return t == 0 ? upper : lower; });
   };
   constexpr std::true_type kMore;
   read_row<true>(cells.quad(0), ahead);
@@ -196,11 +196,11 @@ struct AnyMask {
     for (int r = 0; r < rows + kRows - 1; ++r, cells.next_row()) {
       const auto add_taps = [&](int k, auto taps) {
         constexpr int kTaps = decltype(taps)::value;
-        const auto sees = [&](int t) { return t <= r && r - t < rows; };
+        const auto covers = [&](int t) { return t <= r && r - t < rows; };
         typename A::Weight weight[kRows][kTaps];
 #pragma unroll
         for (int t = 0; t < kRows; ++t)
-          if (sees(t)) read_row<Padded>(weights + (r - t) * columns + k, weight[t]);
+          if (covers(t)) read_row<Padded>(weights + (r - t) * columns + k, weight[t]);
         const auto read = [&](int quad, auto& cell) {
           const int column = k + kQuad * quad;
           if constexpr (Taps % kQuad == 0) {
@@ -211,7 +211,7 @@ struct AnyMask {
               cell[i] = *cells.at(column + i);
           }
         };
-        add_row<kTaps, A>(sum, read, sees, [&](int t) { return weight[t]; });
+        add_row<kTaps, A>(sum, read, covers, [&](int t) { return weight[t]; });
       };
       int k = 0;
 #pragma unroll 1
