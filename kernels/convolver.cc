@@ -98,7 +98,7 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->plan_.storage = job.value()->storage();
     const Plan& chosen = convolver->plan_;
     if (chosen.form == Form::kSeparableSpline)
-      convolver->coarse_mask_ = make_coarse_mask(mask, chosen.coarse);
+      convolver->spline_mask_ = make_spline_mask(mask, chosen.knot_spacing);
     else if (chosen.digits > 0 && chosen.kernel() == KernelKind::kSeparable)
       convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
     else if (sums_are_split(chosen.form))
@@ -117,7 +117,7 @@ bool Convolver::serves(double scale, double bias) const {
   if (plan_.kernel() == KernelKind::kBox || plan_.kernel() == KernelKind::kShift)
     return plan_.rational == is_rational(format_, mask_, scale);
   const bool exact_enough =
-      coarse_mask_                 ? coarse_mask_serves(format_, mask_, *coarse_mask_, scale)
+      spline_mask_                 ? spline_mask_serves(format_, mask_, *spline_mask_, scale)
       : sums_are_split(plan_.form) ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
       : digits_                    ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
       : separable_digits_

@@ -26,9 +26,9 @@
 #include "kernels/core/plan/backend.h"
 #include "kernels/core/plan/plan.h"
 #include "kernels/core/weights/alpha_weighting.h"
-#include "kernels/core/weights/coarse_mask.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/spline_mask.h"
 
 namespace convolve {
 
@@ -78,7 +78,7 @@ class Convolver {
   // Of mask_, if the plan counts in digits.
   std::optional<DigitWeights> digits_;
   std::optional<SeparableDigits> separable_digits_;
-  std::optional<CoarseMask> coarse_mask_;  ///< Of mask_, if the plan is on a coarse grid.
+  std::optional<SplineMask> spline_mask_;  ///< Of mask_, if the plan is separable-spline.
   WeightTotals weight_totals_;             ///< Of mask_, if colour is weighted by alpha.
   std::shared_ptr<Device> device_;
   std::unique_ptr<Job> job_;

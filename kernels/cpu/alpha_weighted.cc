@@ -151,7 +151,7 @@ HWY_INLINE void finish_weighted(const WeightedArea& w, int y, const LinesBelow<R
     auto s = hn::Set(d, e.alpha_max);
     auto sum_error = zero;
     auto above = hn::Eq(zero, zero);
-    if (!e.edge) {
+    if (!e.zero_sum) {
       s = hn::Mul(load(s_line + i), hn::Set(d, e.orientation));
       sum_error = hn::MulAdd(hn::Set(d, e.relative_error), s, hn::Set(d, e.sum_error));
       above = hn::Gt(s, hn::Add(hn::Set(d, e.floor), sum_error));
@@ -214,7 +214,7 @@ struct FilterWeighted {
       for (; made < y + needed && !w.task.colour.stopped(); ++made)
         make_line<Real, Stored>(w, made, made % ring);
       if (w.task.colour.stopped()) return;
-      bool opaque = w.task.epilogue.edge;
+      bool opaque = w.task.epilogue.zero_sum;
       for (int i = 0; i < needed; ++i) {
         const int place = (y + i) % ring;
         alpha_lines[i] = alpha.at<Real>(place);
@@ -232,7 +232,7 @@ struct FilterWeighted {
         else
           accumulate<1>(lines, taps, w.area.width, sums);
       };
-      if (!w.task.epilogue.edge) sum(alpha_lines, w.scratch.alpha.sums);
+      if (!w.task.epilogue.zero_sum) sum(alpha_lines, w.scratch.alpha.sums);
       sum(product_lines, w.scratch.products.sums);
       for (int r = 0; r < rows; ++r)
         finish_weighted<Real, Stored>(w, w.area.y + y + r, {alpha_lines + r, product_lines + r},

@@ -216,8 +216,9 @@ Status CpuJob::allocate_weighted(const FrameFormat& format) {
       AlphaWeighted::make(mask_, *plan_.weighted, extent.width, workers_);
   if (!weighted.ok()) return weighted.status();
   weighted_ = std::move(weighted.value());
-  alpha_place_ = find_alpha(format).value_or(AlphaPlace{});
-  const Component& alpha = format.planes[alpha_place_.plane].components[alpha_place_.component];
+  alpha_location_ = find_alpha(format).value_or(AlphaLocation{});
+  const Component& alpha =
+      format.planes[alpha_location_.plane].components[alpha_location_.component];
   for (int p = 0; p < format.plane_count; ++p)
     for (int c = 0; c < format.planes[p].component_count; ++c)
       shifts_[p][c] = grid_shift(format.planes[p].components[c], alpha);
@@ -290,10 +291,10 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     task.colour = make(p, plane, component);
     if (work == Work::kFilter) task.colour.epilogue = epilogue_of(component, arguments);
     if (work == Work::kWeight) {
-      const PlaneFormat& alpha_plane = src.format.planes[alpha_place_.plane];
-      const Component& alpha = alpha_plane.components[alpha_place_.component];
+      const PlaneFormat& alpha_plane = src.format.planes[alpha_location_.plane];
+      const Component& alpha = alpha_plane.components[alpha_location_.component];
       task.alpha =
-          on_grid_of(task.colour, make(alpha_place_.plane, alpha_plane, alpha), shifts_[p][c]);
+          on_grid_of(task.colour, make(alpha_location_.plane, alpha_plane, alpha), shifts_[p][c]);
       task.epilogue =
           make_weighted_epilogue(component, alpha.max_code(), mask_, weighted_->totals(),
                                  arguments.scale, arguments.bias, *plan_.weighted);

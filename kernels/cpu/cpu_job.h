@@ -90,7 +90,7 @@ class CpuJob final : public Job {
 
   /// Where colour is weighted by alpha: what does it, and the grids of the planned format.
   std::optional<AlphaWeighted> weighted_;
-  AlphaPlace alpha_place_;
+  AlphaLocation alpha_location_;
   GridShift shifts_[kMaxPlanes][kMaxComponents];
 };
 

@@ -38,7 +38,7 @@ std::vector<Truth> filter_band(const FrameView& frame, int plane, int component,
   const FrameView seen = cut(frame, plane, first_seen, end_seen - first_seen);
   const Component& rule = frame.format.planes[plane].components[component];
   const Picture input = decode_component(seen, plane, component);
-  const std::optional<AlphaPlace> alpha = find_alpha(frame.format);
+  const std::optional<AlphaLocation> alpha = find_alpha(frame.format);
   const bool weighted = alpha_mode == AlphaMode::kPremultiplied && alpha && rule.weightable();
   const RowRange rows{first_row - first_seen, kBandRows};
   return weighted ? reference_filter_weighted(

@@ -67,7 +67,7 @@ struct Answers {
 Answers make_answers(const Scene& scene, const FrameFormat& format) {
   Answers answers{GuardedFrame(format, scene.size.width % 4, scene.size.height % 2 == 1), {}};
   const RunArguments arguments{scene.scale, scene.bias, scene.border};
-  const AlphaPlace place = find_alpha(format).value_or(AlphaPlace{});
+  const AlphaLocation place = find_alpha(format).value_or(AlphaLocation{});
   const Component& alpha_rule = format.planes[place.plane].components[place.component];
   const Picture alpha = make_alpha(scene.alpha, alpha_rule);
   int index = 0;
@@ -379,7 +379,7 @@ void check_opaque(Suite& suite) {
       for (const Border border : kBorders) {
         // Ghost cells of alpha 0 do not darken the margin, and that is another result than
         // straight's.
-        if (border == Border::kZero && !weight_totals(mask->mask).edge) continue;
+        if (border == Border::kZero && !weight_totals(mask->mask).zero_sum) continue;
         suite.check_opaque({layout, mask, {23, 15}, AlphaFill::kOpaque, border});
       }
     }

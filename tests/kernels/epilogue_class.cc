@@ -14,15 +14,15 @@
 namespace convolve::testing {
 namespace {
 
-using Codes = DigitEpilogue::Codes;
+using Quantiser = DigitEpilogue::Quantiser;
 
-const char* codes_name(Codes codes) {
-  switch (codes) {
-    case Codes::kGeneral:
+const char* quantiser_name(Quantiser quantiser) {
+  switch (quantiser) {
+    case Quantiser::kGeneral:
       return "general";
-    case Codes::kFloat:
+    case Quantiser::kFloat:
       return "float";
-    case Codes::kBits:
+    case Quantiser::kBits:
       return "bits";
   }
   return "?";
@@ -64,17 +64,17 @@ void each_filtered(const FrameFormat& format, Function&& function) {
   });
 }
 
-/// True if sums of all components of each plane begin with the same, so that no difference between
-/// their epilogues is seen there.
+/// True if the sums of all components of each plane start at the same value, so that a difference
+/// between their epilogues has no effect there.
 bool one_start(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
-               bool rational, double scale, double bias, Codes codes) {
+               bool rational, double scale, double bias, Quantiser quantiser) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     std::optional<DigitEpilogue> first;
     for (int c = 0; c < plane.component_count; ++c) {
       if (!plane.components[c].filtered) continue;
       const DigitEpilogue epilogue =
-          make_digit_epilogue(plane.components[c], mask, weights, scale, bias, rational, codes);
+          make_digit_epilogue(plane.components[c], mask, weights, scale, bias, rational, quantiser);
       if (first && (epilogue.start != first->start || epilogue.base != first->base)) return false;
       if (!first) first = epilogue;
     }
@@ -82,23 +82,25 @@ bool one_start(const FrameFormat& format, const Mask& mask, const DigitWeights& 
   return true;
 }
 
-/// As TensorPass::update_epilogues() has it: the least of what each component could.
+/// As TensorPass::update_epilogues() chooses it: the most general of the quantisers that the
+/// components need.
 std::string digit_class(const FrameFormat& format, const Mask& mask, const Plan& plan, double scale,
                         double bias) {
   const DigitWeights weights =
       make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
-  Codes least = plan.digits == 1 && plan.form != Form::kTensorOctets ? Codes::kBits : Codes::kFloat;
-  for (Codes before = least;; before = least) {
+  Quantiser least =
+      plan.digits == 1 && plan.form != Form::kTensorOctets ? Quantiser::kBits : Quantiser::kFloat;
+  for (Quantiser before = least;; before = least) {
     each_filtered(format, [&](const Component& component) {
       least = std::min(
-          least,
-          make_digit_epilogue(component, mask, weights, scale, bias, plan.rational, before).codes);
+          least, make_digit_epilogue(component, mask, weights, scale, bias, plan.rational, before)
+                     .quantiser);
     });
     if (least != before) continue;
-    if (!is_mixed(format, bias)) return codes_name(least);
-    const bool hidden = least == Codes::kGeneral &&
+    if (!is_mixed(format, bias)) return quantiser_name(least);
+    const bool hidden = least == Quantiser::kGeneral &&
                         one_start(format, mask, weights, plan.rational, scale, bias, least);
-    return codes_name(least) + std::string(hidden ? ", mixed, of one start" : ", mixed");
+    return quantiser_name(least) + std::string(hidden ? ", mixed, of one start" : ", mixed");
   }
 }
 
@@ -119,12 +121,12 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
   } else if (plan.kernel() == KernelKind::kTensor) {
     return digit_class(format, mask, plan, scale, bias);
   } else if (plan.form == Form::kSeparableSpline) {
-    name = name_of(make_coarse_epilogue(*first, mask, scale, bias));
+    name = name_of(make_spline_epilogue(*first, mask, scale, bias));
   } else if (plan.kernel() == KernelKind::kSeparable && plan.digits > 0) {
     const SeparableDigits digits =
         make_separable_digits(format, mask, plan.rational).value_or(SeparableDigits{});
-    name =
-        codes_name(make_separable_epilogue(*first, mask, digits, scale, bias, plan.rational).codes);
+    name = quantiser_name(
+        make_separable_epilogue(*first, mask, digits, scale, bias, plan.rational).quantiser);
   } else if (plan.kernel() == KernelKind::kBox) {
     name = name_of(make_box_division(*first, mask, scale, bias, plan.rational),
                    make_box_epilogue(*first, mask, scale, bias, plan.rational));

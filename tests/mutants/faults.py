@@ -208,12 +208,12 @@ CORE = [
     Fault("separable-dropped-products-forgotten", "kernels/core/weights/separable_digits.cc",
           "v_unit * column->unit * kMiddle * column->low_bias +", ""),
 
-    # Large smooth masks on a coarse grid.
-    Fault("coarse-box-left-in-the-grid", "kernels/core/weights/spline_axis.cc",
-          "axis.weights[d] -= axis.step * box_weights[d];", "axis.weights[d] -= 0;"),
-    Fault("coarse-error-of-no-phase", "kernels/core/weights/spline_axis.cc",
+    # Large smooth masks as splines.
+    Fault("spline-box-left-in-the-splines", "kernels/core/weights/spline_axis.cc",
+          "axis.weights[d] -= axis.box_weight * box_weights[d];", "axis.weights[d] -= 0;"),
+    Fault("spline-error-of-no-phase", "kernels/core/weights/spline_axis.cc",
           "axis.error = std::max(axis.error, error_at", "axis.error = std::min(axis.error, error_at"),
-    Fault("coarse-cross-error-forgotten", "kernels/core/weights/coarse_mask.cc",
+    Fault("spline-cross-error-forgotten", "kernels/core/weights/spline_mask.cc",
           "return column + row + cross;", "return column + row + 0 * cross;"),
 
     # Bands of boxes: what may be read early, and where code values follow a pivot.
@@ -379,7 +379,7 @@ CUDA = [
     Fault("cuda-groups-lowest-power-of-two-digits", "kernels/cuda/tensor/groups/tensor_warpgroups.cu",
           "byte == 1 || power == 0", "byte == 1", cuda=True),
     Fault("cuda-coarsened-parts-in-one-order", "kernels/cuda/coarsened/coarsened_tile.cuh",
-          "first + hop, part, kFour * kCellBytes - hop", "first + hop, part, hop", cuda=True),
+          "first + pair_stride, part, kQuad * kCellBytes - pair_stride", "first + pair_stride, part, pair_stride", cuda=True),
     Fault("cuda-coarsened-last-weights", "kernels/cuda/coarsened/coarsened_add.cuh",
           "weights + (rows - 1) * pitch, odd", "weights + (rows - 2) * pitch, odd", cuda=True),
     Fault("cuda-halo-column-missing", "kernels/cuda/book/cached_halo.cu",

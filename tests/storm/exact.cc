@@ -38,7 +38,7 @@ convolve::Mask flattened(const convolve::Mask& mask) {
 
 }  // namespace
 
-using convolve::AlphaPlace;
+using convolve::AlphaLocation;
 using convolve::Component;
 using convolve::FrameFormat;
 using convolve::FrameView;
@@ -52,7 +52,7 @@ ExactComponent::ExactComponent(const FrameView& source, const FrameFormat& plann
       rational_(convolve::is_rational(source.format, settings.mask, settings.arguments.scale)),
       picture_(convolve::decode_component(source, plane, component)) {
   a_tap_ = rational_ ? 1 : 6;
-  const std::optional<AlphaPlace> place = convolve::find_alpha(planned);
+  const std::optional<AlphaLocation> place = convolve::find_alpha(planned);
   if (settings.options.alpha_mode != convolve::AlphaMode::kPremultiplied || !place ||
       !rule_.weightable())
     return;

@@ -82,8 +82,8 @@ TEST(Digits, OfRealMasksKeepTheZone) {
       const auto weights = choose_digits(grey(), mask, scale, false);
       ASSERT_TRUE(weights) << side;
       const DigitEpilogue e = make_digit_epilogue(grey().planes[0].components[0], mask, *weights,
-                                                  scale, 0, false, DigitEpilogue::Codes::kBits);
-      EXPECT_EQ(e.codes, DigitEpilogue::Codes::kFloat);
+                                                  scale, 0, false, DigitEpilogue::Quantiser::kBits);
+      EXPECT_EQ(e.quantiser, DigitEpilogue::Quantiser::kFloat);
       for (int picture = 0; picture < 20; ++picture) {
         double exact = 0;
         std::int64_t sum = e.start;
@@ -107,19 +107,20 @@ TEST(Digits, RefuseWhatNeedsMore) {
 }
 
 // Sums that stay below 2^22 under a divisor that is a power of two need no conversion.
-TEST(Digits, WaysToCodes) {
-  const auto codes = [](const char* text, double bias) {
+TEST(Digits, Quantisers) {
+  const auto quantiser = [](const char* text, double bias) {
     const Mask mask = mask_of(text);
     const DigitWeights weights = choose_digits(grey(), mask, 1, true).value();
     return make_digit_epilogue(grey().planes[0].components[0], mask, weights, 1, bias, true,
-                               DigitEpilogue::Codes::kBits)
-        .codes;
+                               DigitEpilogue::Quantiser::kBits)
+        .quantiser;
   };
-  EXPECT_EQ(codes("1 2 1; 2 4 2; 1 2 1", 0), DigitEpilogue::Codes::kBits);
-  EXPECT_EQ(codes("1 2 1; 2 4 2; 1 2 1", 0.5), DigitEpilogue::Codes::kBits);
-  EXPECT_EQ(codes("box:3", 0), DigitEpilogue::Codes::kFloat) << "a ninth is no float";
-  EXPECT_EQ(codes("3x1: 1 1 1 / 6", 0), DigitEpilogue::Codes::kGeneral) << "ties over 6";
-  EXPECT_EQ(codes("3x1: 30000 1 1 / 32768", 0), DigitEpilogue::Codes::kFloat) << "beyond 2^22";
+  EXPECT_EQ(quantiser("1 2 1; 2 4 2; 1 2 1", 0), DigitEpilogue::Quantiser::kBits);
+  EXPECT_EQ(quantiser("1 2 1; 2 4 2; 1 2 1", 0.5), DigitEpilogue::Quantiser::kBits);
+  EXPECT_EQ(quantiser("box:3", 0), DigitEpilogue::Quantiser::kFloat) << "a ninth is no float";
+  EXPECT_EQ(quantiser("3x1: 1 1 1 / 6", 0), DigitEpilogue::Quantiser::kGeneral) << "ties over 6";
+  EXPECT_EQ(quantiser("3x1: 30000 1 1 / 32768", 0), DigitEpilogue::Quantiser::kFloat)
+      << "beyond 2^22";
 }
 
 TEST(BytePhases, OfInterleavedComponents) {

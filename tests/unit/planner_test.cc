@@ -163,7 +163,8 @@ TEST(Planner, TensorShowsATileWhereItHasOne) {
   EXPECT_EQ(tile(grey(3840, 2160), "disk:7.5", gpu), "256x32");
   EXPECT_EQ(tile(unit::nv12(640, 480), "disk:7.5", gpu), "256x32");
   EXPECT_EQ(tile(unit::rgba(640, 480), "disk:7.5", gpu), "128x32");
-  EXPECT_EQ(tile(grey(640, 480), "laplacian", gpu), "0x0") << "rows slide through the registers of warps";
+  EXPECT_EQ(tile(grey(640, 480), "laplacian", gpu), "0x0")
+      << "rows slide through the registers of warps";
 }
 
 TEST(Planner, BoxIsForEqualWeights) {
@@ -248,13 +249,13 @@ TEST(Planner, SeparableRunsOnTensorCoresWhereTheseServe) {
 TEST(Planner, LargeSmoothMasksGoToACoarseGrid) {
   const auto spacing_of = [](const FrameFormat& format, const char* mask, Options options,
                              const DeviceCapabilities& device) {
-    return make_plan(format, mask_of(mask), options, device).value().coarse;
+    return make_plan(format, mask_of(mask), options, device).value().knot_spacing;
   };
   const FrameFormat format = grey(3840, 2160);
-  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, h100()), (CoarseSpacing{8, 8, 32}));
-  EXPECT_EQ(spacing_of(format, "gaussian:500", {}, h100()), (CoarseSpacing{32, 32, 32}));
-  EXPECT_EQ(spacing_of(format, "gaussian:25", {}, h100()), CoarseSpacing{}) << "it costs more";
-  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, cpu()), CoarseSpacing{});
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, h100()), (KnotSpacing{8, 8, 32}));
+  EXPECT_EQ(spacing_of(format, "gaussian:500", {}, h100()), (KnotSpacing{32, 32, 32}));
+  EXPECT_EQ(spacing_of(format, "gaussian:25", {}, h100()), KnotSpacing{}) << "it costs more";
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, cpu()), KnotSpacing{});
   EXPECT_NE(make_plan(format, mask_of("gaussian:100"), {}, h100())
                 .value()
                 .to_string()
@@ -263,14 +264,14 @@ TEST(Planner, LargeSmoothMasksGoToACoarseGrid) {
   Options asked;
   asked.kernel = KernelKind::kSeparable;
   asked.form = Form::kSeparableSpline;
-  EXPECT_EQ(spacing_of(format, "gaussian:25", asked, h100()), (CoarseSpacing{2, 2, 8}));
+  EXPECT_EQ(spacing_of(format, "gaussian:25", asked, h100()), (KnotSpacing{2, 2, 8}));
   EXPECT_FALSE(make_plan(format, mask_of("gaussian:5"), asked, h100()).ok());
   asked.form = Form::kSeparableTensorTwoPass;
-  EXPECT_EQ(spacing_of(format, "gaussian:100", asked, h100()), CoarseSpacing{});
+  EXPECT_EQ(spacing_of(format, "gaussian:100", asked, h100()), KnotSpacing{});
   // Eight rows of the cross grid, and a line with its ghosts, are in shared memory.
   DeviceCapabilities device = h100();
   device.shared_bytes = 16 * 1024;
-  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, device), CoarseSpacing{});
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, device), KnotSpacing{});
 }
 
 TEST(Planner, ForcedKernelsAreTaken) {

@@ -230,7 +230,7 @@ TEST(SeparableDigits, EpilogueMakesCodes) {
     const Mask mask = mask_of(text);
     const auto digits = make_separable_digits(grey(), mask, false);
     const DigitEpilogue e = make_separable_epilogue(component, mask, *digits, 0.75, 0.5, false);
-    ASSERT_EQ(e.codes, DigitEpilogue::Codes::kFloat);
+    ASSERT_EQ(e.quantiser, DigitEpilogue::Quantiser::kFloat);
     each_picture(mask, *digits, [&](std::int32_t sum, double exact) {
       const double value = 16 + 110 + 0.75 * (exact - 16 * mask.sum);
       const auto s = static_cast<std::int32_t>(static_cast<std::uint32_t>(e.start) +

@@ -94,10 +94,10 @@ TEST(AlphaWeighting, FieldsAreCoveredAndShortAlphaIsNot) {
 TEST(WeightTotals, KnowEdgesAndSigns) {
   const auto totals = [](const char* text) { return weight_totals(mask_of(text)); };
   for (const char* text : {"sobel-x", "laplacian", "log:1.4", "dog:1,2", "0", "2x1: 1e38 -1e38"})
-    EXPECT_TRUE(totals(text).edge) << text;
+    EXPECT_TRUE(totals(text).zero_sum) << text;
   for (const char* text :
        {"sharpen", "unsharp:2", "emboss", "gaussian:2", "gaussian:500", "box:300"})
-    EXPECT_FALSE(totals(text).edge) << text;
+    EXPECT_FALSE(totals(text).zero_sum) << text;
   for (const char* text : {"box:3", "gaussian:2", "gaussian:500", "3x1: -1 0 -2"})
     EXPECT_TRUE(totals(text).one_sign) << text;
   for (const char* text : {"sharpen", "unsharp:2", "sobel-y"})

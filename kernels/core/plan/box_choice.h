@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How the CUDA kernel box goes about the components of a frame, for the planner and for who runs
-// it. Pure.
+// The form and tile with which the CUDA kernel box serves each component group of a frame, for the
+// planner and for the job that runs it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace convolve {
 
-/// What one launch filters of `format`.
+/// The size of one launch, on `group` of `format`.
 BoxWork box_work(const FrameFormat& format, const ComponentGroup& group, const Mask& mask,
                  const DeviceCapabilities& device);
 

@@ -18,9 +18,10 @@ constexpr double kMillion = 1e6;
 
 /// Threads of a block of the book's kernels, each with one cell: 32 x 32.
 constexpr int kBookBlock = 32;
-/// Weights that kernel constant reads at full speed: 81 do, 225 do not (RESULTS.md).
+/// Up to about so many weights kernel constant runs at full speed: it does with 81, and does not
+/// with 225 (RESULTS.md).
 constexpr double kConstantCacheTaps = 100;
-/// What each of the others costs of those: 23 to 31 us instead of 5 at 4K on an H100.
+/// The cost of each further weight, relative to those: 23 to 31 us instead of 5 at 4K on an H100.
 constexpr double kConstantMiss = 5;
 
 /// separable on tensor cores.
@@ -38,29 +39,30 @@ double tiled_samples(int width, int height, int tile_width, int tile_height) {
          kMillion;
 }
 
-/// Read and written.
+/// Megabytes, for samples of one byte, that are read and written.
 double picture_megabytes(const ComponentGroup& group) {
   return 2.0 * group.width * group.height * group.count / kMillion;
 }
 
-/// What one launch does to the components of a group.
+/// The work of one launch on a component group.
 struct GroupWork {
   double samples = 0;           ///< Millions, in whole tiles, of one component.
-  double work = 0;              ///< For a sample.
-  double copied_megabytes = 0;  ///< Through device memory beside the picture itself.
+  double work = 0;              ///< Units of work for a sample, see work_of().
+  double copied_megabytes = 0;  ///< To device memory and back, beside the picture itself.
 };
 
-/// Multiply-adds a sample of the fused passes: rows of the halo are summed, too.
+/// Multiply-adds a sample of separable-fused, which makes the row sums of halo rows, too.
 double fused_work(const Plan& plan, const Mask& mask) {
   const double rows = plan.tile_height + mask.height - 1;
   return rows / plan.tile_height * mask.width + mask.height;
 }
 
-/// separable on tensor cores, in products of 128 outputs: two digits of the row, those of the
-/// column times a byte and the other once more.
+/// separable on tensor cores, in products of 128 outputs: for two digits of the row, and for the
+/// digits of the column times the high byte of a row sum plus one more for its low byte.
 GroupWork separable_products(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
   constexpr int kTileWidth = 128, kTileHeight = 32;
-  // Chunks that a block of the fused form makes of a 4K picture; those above them it sums, too.
+  // Chunks of rows that a block of the fused form makes of a 4K picture; it makes the row sums of
+  // the chunks above them, too.
   constexpr double kSteps = 4;
   const SeparableWindow window = separable_window(mask);
   const bool fused = plan.form == Form::kSeparableTensorFused;
@@ -68,31 +70,31 @@ GroupWork separable_products(const Plan& plan, const ComponentGroup& group, cons
       fused ? (window.column_chunks - 1) / kSteps : (mask.height - 1.0) / group.height;
   const double columns = (plan.digits + 1) * window.column_chunks;
   const double rows = 2 * window.row_chunks * (1 + again);
-  // Sums of two bytes go out and come back.
+  // Row sums of two bytes are written and read again.
   const double sums = fused ? 0 : 4.0 * group.width * group.height * group.count / kMillion;
   return {tiled_samples(group.width, group.height, kTileWidth, kTileHeight), rows + columns, sums};
 }
 
-/// separable on a coarse grid: multiply-adds a sample of the grid's convolution down the picture.
-/// Beside these there is what looks, for the ghosts, too, and what draws.
-GroupWork coarse_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
-  const double spacing = plan.coarse.column;
+/// separable-spline: multiply-adds a sample of the convolution down the columns, plus those of the
+/// analysis, which reads the ghost cells, too.
+GroupWork spline_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
+  const double spacing = plan.knot_spacing.column;
   const double ghosts =
       (group.width + mask.width) * 1.0 / group.width * (group.height + mask.height) / group.height;
   return {tiled_samples(group.width, group.height, 4, 1),
           mask.height / spacing / spacing + 4 * ghosts};
 }
 
-/// separable: a launch, or two with a plane of sums between them.
+/// Kernel separable: one launch, or several with a plane of sums or coefficients between them.
 GroupWork separable_work(const Plan& plan, const ComponentGroup& group, const Mask& mask) {
-  if (plan.form == Form::kSeparableSpline) return coarse_work(plan, group, mask);
+  if (plan.form == Form::kSeparableSpline) return spline_work(plan, group, mask);
   if (on_tensor_cores(plan.form)) return separable_products(plan, group, mask);
   if (plan.form == Form::kSeparableFused)
     return {tiled_samples(group.width, group.height, plan.tile_width, plan.tile_height),
             fused_work(plan, mask)};
   const double samples = tiled_samples(group.width, group.height, kBookBlock, 1);
   if (plan.form == Form::kSeparableOnePass) return {samples, static_cast<double>(mask.taps())};
-  // Sums go out and come back.
+  // Row sums are written and read again.
   const double sums = 2.0 * group.width * group.height * group.count *
                       static_cast<double>(weight_bytes(plan.accumulator)) / kMillion;
   return {samples, 1.0 * mask.width + mask.height, sums};
@@ -109,7 +111,7 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kSeparable:
       return separable_work(plan, group, mask);
     case KernelKind::kTiledInput:
-      // All threads of a block pass the time, few of them compute.
+      // A block takes its time for all threads, also where few of them compute.
       return {tiles(group.width, plan.tile_width) * tiles(group.height, plan.tile_height) *
                   kBookBlock * kBookBlock / kMillion,
               taps};
@@ -123,8 +125,8 @@ GroupWork group_work(const Plan& plan, const ComponentGroup& group, const Mask& 
     case KernelKind::kTensor:
       break;
     case KernelKind::kBox:
-      // A sample costs the same under any mask, but tiles have rows above and columns beside them.
-      // Cut to the picture: none of it lies beyond the edge.
+      // A sample costs the same under any mask, but a tile also needs rows above and columns beside
+      // it, in proportion to the sides of the mask. Tiles are clipped to the picture.
       return {in_tiles(1, 1), 1.0 * mask.width + mask.height};
     case KernelKind::kShift:
       return {in_tiles(1, 1), 0};

@@ -68,8 +68,8 @@ struct CostConstants {
 /// all are), scaled to the processors, clock and bandwidth of the device where these are known.
 CostConstants cost_constants(const DeviceCapabilities& device);
 
-/// `row` as it would be on a GPU with `figures`: work by its rate, what a tile takes beside that by
-/// the clock and, where tiles fill the device, by the number of processors; bytes by bandwidth.
+/// `row` scaled to a GPU with `figures`: work by its rate; all other time of a tile by the clock
+/// and, where tiles fill the device, by the number of processors; bytes by bandwidth.
 CostConstants scaled(const CostConstants& row, const GpuFigures& figures);
 
 /// All rows, measured and derived, in the order of compute capability.

@@ -32,7 +32,7 @@ std::string about(double us) {
 }
 
 /// Of the row, then of the column, as sizes are.
-std::string spacing_text(const CoarseSpacing& spacing) {
+std::string spacing_text(const KnotSpacing& spacing) {
   return std::to_string(spacing.row) + "x" + std::to_string(spacing.column);
 }
 
@@ -41,7 +41,7 @@ std::string spacing_text(const CoarseSpacing& spacing) {
 std::string Plan::to_string() const {
   std::string text = backend == BackendKind::kCuda ? "cuda " : "cpu ";
   text += form_info(form).name;
-  if (form == Form::kSeparableSpline) text += " " + spacing_text(coarse);
+  if (form == Form::kSeparableSpline) text += " " + spacing_text(knot_spacing);
   if (tile_width > 0)
     text += " tile " + std::to_string(tile_width) + "x" + std::to_string(tile_height);
   if (digits > 0) text += digits == 1 ? " 1 digit" : " " + std::to_string(digits) + " digits";
@@ -59,8 +59,9 @@ std::string Plan::to_string() const {
 bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.form == b.form && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.rational == b.rational &&
-         a.accumulator == b.accumulator && a.digits == b.digits && a.coarse == b.coarse &&
-         a.storage == b.storage && a.weighted == b.weighted && a.reason == b.reason;
+         a.accumulator == b.accumulator && a.digits == b.digits &&
+         a.knot_spacing == b.knot_spacing && a.storage == b.storage && a.weighted == b.weighted &&
+         a.reason == b.reason;
 }
 
 }  // namespace convolve

@@ -16,7 +16,7 @@
 #include "kernels/core/shape/output_tiles.h"
 #include "kernels/core/weights/alpha_weighting.h"
 #include "kernels/core/weights/arithmetic.h"
-#include "kernels/core/weights/coarse_mask.h"
+#include "kernels/core/weights/spline_mask.h"
 #include "kernels/core/weights/weighted_arithmetic.h"
 
 namespace convolve {
@@ -63,7 +63,7 @@ struct Plan {
   /// 8-bit digits of a weight (tensor), of a column's weight (separable on tensor cores) or of a
   /// column's sum (box-strips); 0 for forms that sum no digits.
   int digits = 0;
-  CoarseSpacing coarse;  ///< separable-spline.
+  KnotSpacing knot_spacing;  ///< separable-spline.
   MaskStorage storage = MaskStorage::kHostMemory;
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.

@@ -3,13 +3,13 @@
 #include <optional>
 
 #include "kernels/core/plan/planner_kernels.h"
-#include "kernels/core/weights/coarse_mask.h"
 #include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/spline_mask.h"
 
 namespace convolve {
 namespace {
 
-/// On tensor cores, if these serve.
+/// On tensor cores, if the factors keep the contract as whole digits.
 std::optional<Plan> plan_digits(const PlanRequest& request) {
   const DeviceCapabilities& device = request.device;
   const FrameFormat& format = request.format;
@@ -36,20 +36,20 @@ std::optional<Plan> plan_digits(const PlanRequest& request) {
   return plan;
 }
 
-/// On a coarse grid, if the mask is smooth enough.
+/// With the factors as splines, if the mask is smooth enough.
 std::optional<Plan> plan_spline(const PlanRequest& request) {
   if (!request.on_cuda() || weights_by_alpha(request.format, request.options) ||
       !request.allows(Form::kSeparableSpline))
     return std::nullopt;
-  const std::optional<CoarseMask> coarse =
-      choose_coarse_mask(request.format, request.mask, request.options.scale);
-  if (!coarse || coarse_shared_bytes(request.format, request.mask, coarse->spacing()) >
+  const std::optional<SplineMask> spline =
+      choose_spline_mask(request.format, request.mask, request.options.scale);
+  if (!spline || spline_shared_bytes(request.format, request.mask, spline->spacing()) >
                      request.device.shared_bytes)
     return std::nullopt;
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kSeparableSpline;
-  plan.coarse = coarse->spacing();
+  plan.knot_spacing = spline->spacing();
   plan.accumulator = Accumulator::kFloat32;
   plan.storage = MaskStorage::kGlobalMemory;
   return plan;

@@ -6,7 +6,7 @@
 
 namespace convolve {
 
-/// Bound when a plan is prepared on a device, and shown.
+/// Decided when a plan is prepared on a device, and shown in active-plan.
 enum class MaskStorage : int {
   kHostMemory,
   kConstantMemory,

@@ -4,7 +4,8 @@
 namespace convolve {
 namespace {
 
-/// The least shift that leaves `coarse` of `fine` cells, the last one perhaps in part.
+/// The least shift by which `fine` cells become at most `coarse` cells, the last one perhaps in
+/// part.
 int axis_shift(int coarse, int fine) {
   int shift = 0;
   while (shift < 8 && (fine + (1 << shift) - 1) >> shift > coarse)
@@ -22,10 +23,10 @@ void each_weighted(const FrameFormat& view, Function&& function) {
 
 }  // namespace
 
-std::optional<AlphaPlace> find_alpha(const FrameFormat& format) {
+std::optional<AlphaLocation> find_alpha(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p)
     for (int c = 0; c < format.planes[p].component_count; ++c)
-      if (format.planes[p].components[c].role == Role::kAlpha) return AlphaPlace{p, c};
+      if (format.planes[p].components[c].role == Role::kAlpha) return AlphaLocation{p, c};
   return std::nullopt;
 }
 
@@ -36,11 +37,11 @@ bool has_weighted(const FrameFormat& format) {
 }
 
 bool alpha_fits(const FrameFormat& format) {
-  const std::optional<AlphaPlace> place = find_alpha(format);
-  if (!place) return false;
+  const std::optional<AlphaLocation> location = find_alpha(format);
+  if (!location) return false;
   bool fits = true;
   each_weighted(format, [&](int p, int) {
-    fits = fits && format.planes[p].sample_bytes == format.planes[place->plane].sample_bytes;
+    fits = fits && format.planes[p].sample_bytes == format.planes[location->plane].sample_bytes;
   });
   return fits;
 }
@@ -50,10 +51,10 @@ GridShift grid_shift(const Component& component, const Component& alpha) {
 }
 
 bool alpha_covers(const FrameFormat& planned, const FrameFormat& view) {
-  const std::optional<AlphaPlace> place = find_alpha(planned);
-  if (!place) return true;
-  const Component& planned_alpha = planned.planes[place->plane].components[place->component];
-  const Component& alpha = view.planes[place->plane].components[place->component];
+  const std::optional<AlphaLocation> location = find_alpha(planned);
+  if (!location) return true;
+  const Component& planned_alpha = planned.planes[location->plane].components[location->component];
+  const Component& alpha = view.planes[location->plane].components[location->component];
   bool covers = true;
   each_weighted(view, [&](int p, int c) {
     const Component& component = view.planes[p].components[c];

@@ -17,13 +17,13 @@ constexpr double kTwo22 = 4194304.0;
 constexpr double kRounding = 12582912.0;
 constexpr std::int32_t kRoundingBits = 0x4B400000;
 
-/// Half of the largest code. Errors are counted from mid-scale: what they add to a picture that is
-/// flat at mid-scale is known and goes into DigitEpilogue::start.
+/// Half of the largest code. Errors are counted from mid-scale: the error of a picture that is flat
+/// at mid-scale is known, and DigitEpilogue::start takes it back.
 double middle(int max_code) {
   return 0.5 * max_code;
 }
 
-/// Magnitude of the largest sum, the start included.
+/// True if the largest sum, the start included, fits 32 bits.
 bool sums_fit(const DigitWeights& weights, int max_code) {
   return weights.magnitude * max_code + std::fabs(weights.bias / weights.unit) * max_code + 1 <
          kTwo31;
@@ -38,9 +38,9 @@ double value_error(const DigitWeights& weights, double scale, int max_code) {
          4 * kFloatUlp * 3 * max_code;
 }
 
-/// The best of some units near the smallest that `digits` and 32-bit sums allow: a little less
-/// range may hit the weights much better.
-std::optional<DigitWeights> quantise_best(const Mask& mask, int digits, int max_code) {
+/// The best of some units from the smallest one on that `digits` and 32-bit sums allow: a slightly
+/// larger unit may lie much nearer to the weights.
+std::optional<DigitWeights> quantise_weights_best(const Mask& mask, int digits, int max_code) {
   if (!(mask.max_weight > 0) || !std::isfinite(mask.magnitude)) return std::nullopt;
   constexpr double kSumMargin = 0.999;
   const double taps = static_cast<double>(mask.taps());
@@ -50,14 +50,14 @@ std::optional<DigitWeights> quantise_best(const Mask& mask, int digits, int max_
   const int candidates = mask.taps() <= 4096 ? 24 : 1;
   std::optional<DigitWeights> best;
   for (int i = 0; i < candidates; ++i) {
-    DigitWeights made = quantise(mask, finest * (1 + i / 64.0));
+    DigitWeights made = quantise_weights(mask, finest * (1 + i / 64.0));
     if (!best || made.error < best->error) best = std::move(made);
   }
   best->digits = digits;
   return best;
 }
 
-/// The fewest digits that hold all of the mask's integers; 0 if kMostDigits do not.
+/// The fewest digits that hold all integers of the mask; 0 if kMostDigits do not.
 int exact_digit_count(const Mask& mask) {
   std::int64_t low = 0, high = 0;
   for (const std::int64_t value : mask.integers) {
@@ -90,7 +90,7 @@ double largest_value(int digits) {
   return largest;
 }
 
-DigitWeights quantise(const Mask& mask, double unit) {
+DigitWeights quantise_weights(const Mask& mask, double unit) {
   DigitWeights made;
   made.unit = unit;
   made.values.reserve(mask.weights.size());
@@ -125,7 +125,7 @@ std::optional<DigitWeights> make_digits(const FrameFormat& format, const Mask& m
       max_code = std::max(max_code, component.max_code());
       return true;
     });
-    return quantise_best(mask, digits, max_code);
+    return quantise_weights_best(mask, digits, max_code);
   }
   const int needed = exact_digit_count(mask);
   if (needed == 0 || needed > digits) return std::nullopt;
@@ -143,13 +143,13 @@ std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask&
 
 DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
                                   const DigitWeights& weights, double scale, double bias,
-                                  bool rational, DigitEpilogue::Codes most) {
+                                  bool rational, DigitEpilogue::Quantiser most) {
   const int max_code = component.max_code();
   DigitEpilogue e;
   double to_codes = 0;  ///< Largest |S| in codes.
   bool in_float = false;
   if (rational) {
-    // Float is what these sums may become: the largest decides, as for kFloat32.
+    // The sums may be converted to float where the largest one is exact, as for kFloat32.
     e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
     std::int64_t sum = 0;
     for (const std::int32_t value : weights.values)
@@ -174,17 +174,18 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
   e.scale = e.general.narrow.scale;
   const double base = e.general.narrow.base;
   constexpr double kFastRange = 32000;
-  if (most == DigitEpilogue::Codes::kGeneral || !in_float ||
+  if (most == DigitEpilogue::Quantiser::kGeneral || !in_float ||
       std::fabs(base) + to_codes >= kFastRange)
     return e;
-  e.codes = DigitEpilogue::Codes::kFloat;
+  e.quantiser = DigitEpilogue::Quantiser::kFloat;
   e.base = static_cast<float>(base + kRounding);
-  // As bits the sum stands for kRounding + S, whose share the base takes back: if it can, exactly.
+  // Reinterpreted as a float the sum is kRounding + S; the base subtracts scale * kRounding again,
+  // if it can do so exactly.
   const double bits_base = base + kRounding - kRounding * static_cast<double>(e.scale);
   const double largest = weights.magnitude * max_code + std::abs(static_cast<double>(e.start));
-  if (most == DigitEpilogue::Codes::kBits && largest < kTwo22 &&
+  if (most == DigitEpilogue::Quantiser::kBits && largest < kTwo22 &&
       static_cast<double>(static_cast<float>(bits_base)) == bits_base) {
-    e.codes = DigitEpilogue::Codes::kBits;
+    e.quantiser = DigitEpilogue::Quantiser::kBits;
     e.base = static_cast<float>(bits_base);
     e.start += kRoundingBits;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Weights as whole numbers of one to three 8-bit digits, the form that integer matrix units take:
-// which masks they serve within the contract, and how sums of them become codes.
+// Weights as whole numbers of one to three digits of 8 bits, the form that integer matrix units
+// take: which masks they serve within the contract, and how the sums are quantised to codes.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,31 @@ namespace convolve {
 inline constexpr int kMostDigits = 3;
 
 /// weight(y, x) ~ values[y * width + x] * unit. Exact for rational masks, where unit is 1 and the
-/// values are the mask's integers.
+/// values are the integers of the mask.
 struct DigitWeights {
   int digits = 0;  ///< 1 .. kMostDigits: each value is sum of d_i * 256^i, -128 <= d_i <= 127.
   std::vector<std::int32_t> values;
   double unit = 1;
   double magnitude = 0;  ///< Sum of |value|.
-  double error = 0;      ///< Sum of |weight - value * unit|,
-  double bias = 0;       ///< and the same without the bars: what it means to a flat picture.
+  double error = 0;      ///< Sum of |weight - value * unit|.
+  double bias = 0;       ///< Sum of (weight - value * unit): the error for a flat picture.
 };
 
-/// Largest magnitude of a value in `digits` balanced digits on its positive side, the smaller one.
+/// The largest value that `digits` balanced digits hold: digits go from -128 to 127, so the
+/// positive side is the smaller one.
 double largest_value(int digits);
 
-/// Whole numbers nearest to weight / unit, and what they miss; `digits` is left to the caller.
-DigitWeights quantise(const Mask& mask, double unit);
+/// The whole numbers nearest to weight / unit, and their errors. The caller sets `digits`.
+DigitWeights quantise_weights(const Mask& mask, double unit);
 
 /// The weights in the fewest digits that keep the contract for every filtered component of `format`
-/// with this scale, `rational` as is_rational() says. Nothing if kMostDigits do
-/// not, or sums would leave 32 bits.
+/// with this scale; `rational`: as is_rational() says. Nothing if kMostDigits digits do not keep
+/// it, or if sums would leave 32 bits.
 std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
                                           bool rational);
 
-/// The weights in `digits` digits, as the plan that choose_digits() led to says; `rational`
-/// likewise.
+/// The weights in `digits` digits, a number that choose_digits() has chosen for the plan;
+/// `rational`: as is_rational() says.
 std::optional<DigitWeights> make_digits(const FrameFormat& format, const Mask& mask, bool rational,
                                         int digits);
 
@@ -54,24 +55,27 @@ constexpr int balanced_digit(std::int32_t value, int index) {
   return static_cast<std::int8_t>(value);
 }
 
-/// From S = start + sum of value * code, an int32, to a code.
+/// From an int32 sum S = start + sum of value * code to a code.
 struct DigitEpilogue {
-  std::int32_t start = 0;  ///< What makes of codes their distance from black.
-  Epilogue general;        ///< For any S. As a float S may be rounded where general.in_float.
-  enum class Codes : int {
+  std::int32_t start = 0;  ///< Subtracts the black level from every code of the sum.
+  Epilogue general;        ///< For any S; general.in_float: S may be rounded to a float.
+  /// The proven ways to quantise, the most general one first.
+  enum class Quantiser : int {
     kGeneral,  ///< By `general`.
-    kFloat,    ///< The low 16 bits of fma(float(S), scale, base), signed, clamped: base brings
+    kFloat,    ///< The low 16 bits of fma(float(S), scale, base), signed, clamped: base contains
                ///< 1.5 x 2^23, so that the addition rounds to an integer in the low bits.
-    kBits,     ///< The same of S taken for a float: `start` brings the bits of 1.5 x 2^23.
+    kBits,     ///< As kFloat, with the bits of S reinterpreted as a float in place of a
+               ///< conversion: `start` contains the bits of 1.5 x 2^23.
   };
-  Codes codes = Codes::kGeneral;
+  Quantiser quantiser = Quantiser::kGeneral;
   float scale = 1;
   float base = 0;
 };
 
-/// The epilogue of `component`, where digits_serve(); `codes` is `most` or what comes before it.
+/// The epilogue of `component`, where digits_serve(). Its quantiser is the latest one of the enum
+/// up to `most` that is proven.
 DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
                                   const DigitWeights& weights, double scale, double bias,
-                                  bool rational, DigitEpilogue::Codes most);
+                                  bool rational, DigitEpilogue::Quantiser most);
 
 }  // namespace convolve

@@ -16,10 +16,11 @@ constexpr double kTwo31 = 2147483648.0;
 constexpr double kMaxCode = 255;
 constexpr double kMiddle = kMaxCode / 2;
 
-/// Of two balanced digits on their positive side, the smaller one.
+/// The largest value of two balanced digits: 127 * 256 + 127, as the positive side is the smaller
+/// one.
 constexpr double kLargestValue = 127 * 256 + 127;
 
-/// All filtered samples are plain bytes.
+/// True if all filtered samples are plain bytes.
 bool bytes_only(const FrameFormat& format) {
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
@@ -35,7 +36,7 @@ bool bytes_only(const FrameFormat& format) {
 
 struct Totals {
   double positive = 0;
-  double negative = 0;  ///< Of magnitudes.
+  double negative = 0;  ///< The magnitude of their sum.
   double largest = 0;
 
   double sum() const { return positive - negative; }
@@ -53,18 +54,18 @@ Totals totals_of(const std::vector<Number>& values) {
   return totals;
 }
 
-/// Weights as whole numbers of a unit, and what they miss.
-struct Quantised {
+/// Weights as whole numbers of a unit, and their errors.
+struct QuantisedWeights {
   std::vector<std::int32_t> values;
   double unit = 1;
-  double error = 0;       ///< Sum of |weight - value * unit|,
-  double bias = 0;        ///< and without the bars.
-  double low_digits = 0;  ///< Sum of the magnitudes of the values' low digits,
-  double low_bias = 0;    ///< and without the bars.
+  double error = 0;       ///< Sum of |weight - value * unit|.
+  double bias = 0;        ///< Sum of (weight - value * unit).
+  double low_digits = 0;  ///< Sum of |low digit| of all values.
+  double low_bias = 0;    ///< Sum of the low digits.
 };
 
-Quantised quantise(const std::vector<double>& weights, double unit) {
-  Quantised made;
+QuantisedWeights quantise_weights(const std::vector<double>& weights, double unit) {
+  QuantisedWeights made;
   made.unit = unit;
   made.values.reserve(weights.size());
   for (const double weight : weights) {
@@ -80,20 +81,21 @@ Quantised quantise(const std::vector<double>& weights, double unit) {
   return made;
 }
 
-/// The best of some units near the smallest that two digits allow, and sums of magnitudes of at
-/// most `most`: a little less range may hit the weights much better. `cost` says what is best.
+/// The best of some units from the smallest one on that two digits and sums of magnitudes up to
+/// `most` allow: a slightly larger unit may lie much nearer to the weights. `cost` says what is
+/// best.
 template <class Cost>
-std::optional<Quantised> quantise_best(const std::vector<double>& weights, double most,
-                                       const Cost& cost) {
+std::optional<QuantisedWeights> quantise_weights_best(const std::vector<double>& weights,
+                                                      double most, const Cost& cost) {
   const Totals totals = totals_of(weights);
-  // Rounded values may sum to half a unit a weight more.
+  // Rounding may add half a unit for each weight to the sum.
   most -= 0.5 * static_cast<double>(weights.size());
   if (!(totals.largest > 0) || !std::isfinite(totals.magnitude()) || most <= 0) return std::nullopt;
   const double finest = std::max(totals.largest / kLargestValue, totals.magnitude() / most);
   constexpr int kCandidates = 32;
-  std::optional<Quantised> best;
+  std::optional<QuantisedWeights> best;
   for (int i = 0; i < kCandidates; ++i) {
-    Quantised made = quantise(weights, finest * (1 + i / 64.0));
+    QuantisedWeights made = quantise_weights(weights, finest * (1 + i / 64.0));
     if (!best || cost(made) < cost(*best)) best = std::move(made);
   }
   return best;
@@ -120,8 +122,9 @@ std::optional<SeparableDigits> exact_digits(const Mask& mask) {
 
 std::optional<SeparableDigits> real_digits(const Mask& mask) {
   constexpr double kTwo32 = 2 * kTwo31;
-  const std::optional<Quantised> row = quantise_best(mask.row, (kTwo32 - 2 * kTwo16) / kMaxCode,
-                                                     [](const Quantised& q) { return q.error; });
+  const std::optional<QuantisedWeights> row =
+      quantise_weights_best(mask.row, (kTwo32 - 2 * kTwo16) / kMaxCode,
+                            [](const QuantisedWeights& q) { return q.error; });
   if (!row) return std::nullopt;
   const Totals sums = totals_of(row->values);
   const double span = sums.magnitude() * kMaxCode;  // Of a row's sum.
@@ -131,16 +134,16 @@ std::optional<SeparableDigits> real_digits(const Mask& mask) {
   const double row_error = kMiddle * row->error + 0.5 * v_unit;
   const double row_constant = -row->unit * sums.negative * kMaxCode + kMiddle * row->bias;
 
-  // In units of v.
-  const auto column_error = [v_half](const Quantised& q) {
+  // The error of the column pass, in units of v.
+  const auto column_error = [v_half](const QuantisedWeights& q) {
     return v_half * q.error + kMiddle * q.unit * q.low_digits;
   };
   // T counts from 0, or from the middle of its range where fine weights need twice the range.
   const Totals downwards = totals_of(mask.column);
   constexpr double kMost = 0.99 * kTwo31 / 256;
   const bool from_middle = downwards.magnitude() / downwards.largest > kMost / kLargestValue;
-  const std::optional<Quantised> column =
-      quantise_best(mask.column, from_middle ? 2 * kMost : kMost, column_error);
+  const std::optional<QuantisedWeights> column =
+      quantise_weights_best(mask.column, from_middle ? 2 * kMost : kMost, column_error);
   if (!column) return std::nullopt;
   SeparableDigits made;
   made.column_digits = column->low_digits == 0 ? 1 : 2;
@@ -154,7 +157,7 @@ std::optional<SeparableDigits> real_digits(const Mask& mask) {
   made.magnitude =
       totals_of(column->values).magnitude() * (from_middle ? 128 : 256) + column->low_digits;
   if (from_middle) {
-    // Codes from 0 to 255 make values from 255 times the negative weights to 255 times the others.
+    // Filtered values reach from 255 times the negative weights to 255 times the positive ones.
     made.magnitude += 1 / made.unit;
     made.middle = kMiddle * mask.sum;
   }
@@ -162,7 +165,7 @@ std::optional<SeparableDigits> real_digits(const Mask& mask) {
   return made;
 }
 
-/// The sum of the weights in the units of T, of a rational mask that of its integers.
+/// The sum of the weights in units of T; of a rational mask that of its integers.
 double weight_sum(const Mask& mask, bool rational) {
   if (!rational) return mask.sum;
   return totals_of(mask.row_integers).sum() * totals_of(mask.column_integers).sum();
@@ -196,10 +199,10 @@ DigitEpilogue make_separable_epilogue(const Component& component, const Mask& ma
                                       const SeparableDigits& digits, double scale, double bias,
                                       bool rational) {
   DigitEpilogue e;
-  // A whole code, so that it can be part of the base: within one of a value, as scales go.
+  // Rounded to a whole code, so that it can be part of the base.
   const double middle =
       digits.middle ? std::nearbyint(scale * (*digits.middle - component.black * mask.sum)) : 0;
-  // Modulo 2^32, as the sums are: only where they end is proven to fit.
+  // Modulo 2^32, as the sums are: only the final sum is proven to fit.
   const double start = (digits.constant - component.black * weight_sum(mask, rational) -
                         (digits.middle ? middle / scale : 0)) /
                        digits.unit;
@@ -221,7 +224,7 @@ DigitEpilogue make_separable_epilogue(const Component& component, const Mask& ma
   constexpr double kFastRange = 32000, kRounding = 12582912.0;  // 1.5 x 2^23
   const double base = e.general.narrow.base;
   if (!in_float || std::fabs(base) + to_codes >= kFastRange) return e;
-  e.codes = DigitEpilogue::Codes::kFloat;
+  e.quantiser = DigitEpilogue::Quantiser::kFloat;
   e.scale = e.general.narrow.scale;
   e.base = static_cast<float>(base + kRounding);
   return e;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks with one tap, or none: what kernel shift makes of them. Samples move and are mapped one by
-// one, so that nothing is summed.
+// Masks with at most one tap, for kernel shift. Samples are moved and mapped one by one, and
+// nothing is summed.
 #pragma once
 
 #include <optional>
@@ -15,25 +15,25 @@ namespace convolve {
 struct Shift {
   int x = 0;
   int y = 0;
-  Mask tap;  ///< 1x1: the weight of that input; 0 if the mask has none.
+  Mask tap;  ///< 1x1: the weight of that input; 0 if the mask has no tap.
 };
 
-/// Nothing if two weights are not 0, or the mask is kept as its factors.
+/// The shift that `mask` is. Nothing if two weights are not 0, or the mask is kept as its factors.
 std::optional<Shift> shift_of(const Mask& mask);
 
-/// What becomes of a component's codes under an epilogue for sums of one difference from `black`.
+/// How an epilogue for sums of one difference from `black` maps the codes of a component.
 enum class CodeMap {
   kKeep,      ///< Every code stays as it is.
-  kConstant,  ///< All become one.
+  kConstant,  ///< All codes become the same.
   kLinear,    ///< A multiplication and an addition in float.
   kAny,
 };
 CodeMap code_map(const Epilogue& epilogue, int black);
 
-/// The code that a sample of `difference` from black becomes, 0 .. max_code.
+/// The code, 0 .. max_code, of a sample that differs from black by `difference`.
 int mapped_code(int difference, const Epilogue& epilogue);
 
-/// True if samples have no bits but those of the code, so that they may be copied as they are.
+/// True if all bits of a stored sample are bits of its code, so that samples may be copied whole.
 bool all_bits_count(SampleLayout layout, int sample_bytes);
 
 }  // namespace convolve

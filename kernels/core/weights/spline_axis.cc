@@ -10,7 +10,7 @@
 namespace convolve {
 namespace {
 
-/// Rounded down, of any sign.
+/// Quotient rounded down, also of a negative value.
 int floor_divide(int value, int unit) {
   return value >= 0 ? value / unit : -divide_up(-value, unit);
 }
@@ -22,51 +22,54 @@ double cubic(double u) {
   return u < 1 ? (4 - 6 * u * u + 3 * u * u * u) / 6 : (2 - u) * (2 - u) * (2 - u) / 6;
 }
 
-/// How the pixel at `phase` sees pixels through one weight of the grid, of 1 and at place 0: pixel
-/// -spacing has index 0. Weight d sees them spacing * d further right.
-class Views {
+/// The weights with which an output pixel at each phase sees the input pixels when the convolution
+/// has a single weight of 1, at index 0. Element 0 is the weight of pixel -spacing. A weight at
+/// index d moves the response by d * spacing pixels to the right.
+class ImpulseResponses {
  public:
-  explicit Views(int spacing)
-      : spacing_(spacing), length_((2 * kSplinePieces - 1) * spacing), seen_() {
-    const std::vector<std::int32_t> looks = spline_samples(spacing);
+  explicit ImpulseResponses(int spacing)
+      : spacing_(spacing), length_((2 * kSplineOrder - 1) * spacing), response_() {
+    const std::vector<std::int32_t> analysis = spline_analysis_weights(spacing);
     const double gain = std::pow(spacing, -4);
     for (int phase = 0; phase < spacing; ++phase) {
-      std::vector<double> seen(static_cast<std::size_t>(length_), 0.0);
-      const std::array<double, kSplinePieces> draws = spline_weights(spacing, phase);
-      for (int m = 0; m < kSplinePieces; ++m)
-        for (std::size_t t = 0; t < looks.size(); ++t)
-          seen[static_cast<std::size_t>(m * spacing) + t] +=
-              draws[static_cast<std::size_t>(m)] * gain * looks[t];
-      seen_.push_back(std::move(seen));
+      std::vector<double> response(static_cast<std::size_t>(length_), 0.0);
+      const std::array<double, kSplineOrder> synthesis = spline_synthesis_weights(spacing, phase);
+      for (int m = 0; m < kSplineOrder; ++m)
+        for (std::size_t t = 0; t < analysis.size(); ++t)
+          response[static_cast<std::size_t>(m * spacing) + t] +=
+              synthesis[static_cast<std::size_t>(m)] * gain * analysis[t];
+      response_.push_back(std::move(response));
     }
   }
 
   int spacing() const { return spacing_; }
-  /// From which pixel and before which weight d of the grid sees.
+  /// First pixel of the response to weight d, and the one behind its last.
   int begin(int d) const { return spacing_ * (d - 1); }
   int end(int d) const { return begin(d) + length_; }
-  const std::vector<double>& at(int phase) const { return seen_[static_cast<std::size_t>(phase)]; }
+  const std::vector<double>& at(int phase) const {
+    return response_[static_cast<std::size_t>(phase)];
+  }
 
-  /// Sum over all phases and pixels of what weights `apart` from each other both see.
-  double overlap(int apart) const {
+  /// Sum over all phases of the product of two responses whose weights are `lag` indices apart.
+  double autocorrelation(int lag) const {
     double sum = 0;
-    for (const std::vector<double>& seen : seen_)
-      for (std::size_t t = static_cast<std::size_t>(apart * spacing_); t < seen.size(); ++t)
-        sum += seen[t] * seen[t - static_cast<std::size_t>(apart * spacing_)];
+    for (const std::vector<double>& response : response_)
+      for (std::size_t t = static_cast<std::size_t>(lag * spacing_); t < response.size(); ++t)
+        sum += response[t] * response[t - static_cast<std::size_t>(lag * spacing_)];
     return sum;
   }
 
  private:
   int spacing_;
   int length_;
-  std::vector<std::vector<double>> seen_;
+  std::vector<std::vector<double>> response_;
 };
 
-/// A symmetric positive matrix whose entry (i, j) is diagonal[|i - j|], as lower times upper
-/// triangle: Cholesky's, of a band.
-class Band {
+/// The Cholesky factor of a symmetric positive definite banded matrix, whose entry (i, j) is
+/// diagonals[|i - j|].
+class BandedCholesky {
  public:
-  Band(const std::vector<double>& diagonals, int size)
+  BandedCholesky(const std::vector<double>& diagonals, int size)
       : width_(static_cast<int>(diagonals.size())), lower_() {
     for (int i = 0; i < size && positive_; ++i) {
       const int first = std::max(0, i - width_ + 1);
@@ -119,38 +122,40 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// For each weight of the grid: sum over phases and pixels of what it sees times the tap there.
-std::vector<double> projected(const Views& views, const std::vector<double>& taps, int anchor,
-                              int first, int count) {
+/// The right side of the normal equations: for each weight the sum over all phases of its response
+/// times the taps.
+std::vector<double> correlations(const ImpulseResponses& responses, const std::vector<double>& taps,
+                                 int anchor, int first, int count) {
   std::vector<double> made(static_cast<std::size_t>(count), 0.0);
   const int n = static_cast<int>(taps.size());
   for (int d = 0; d < count; ++d)
-    for (int phase = 0; phase < views.spacing(); ++phase) {
-      // Tap i of the pixel lies on pixel phase - anchor + i.
-      const int begin = views.begin(first + d), left = phase - anchor;
-      const std::vector<double>& seen = views.at(phase);
-      for (int u = std::max(begin, left); u < std::min(views.end(first + d), left + n); ++u)
-        made[static_cast<std::size_t>(d)] +=
-            seen[static_cast<std::size_t>(u - begin)] * taps[static_cast<std::size_t>(u - left)];
+    for (int phase = 0; phase < responses.spacing(); ++phase) {
+      // For the output pixel at this phase, tap i lies on input pixel phase - anchor + i.
+      const int begin = responses.begin(first + d), left = phase - anchor;
+      const std::vector<double>& response = responses.at(phase);
+      for (int u = std::max(begin, left); u < std::min(responses.end(first + d), left + n); ++u)
+        made[static_cast<std::size_t>(d)] += response[static_cast<std::size_t>(u - begin)] *
+                                             taps[static_cast<std::size_t>(u - left)];
     }
   return made;
 }
 
-/// Sum of |tap - what grid and box make of it|, of the pixel at `phase`.
-double error_at(const Views& views, const SplineAxis& axis, const std::vector<double>& taps,
-                int anchor, int phase) {
+/// Sum over all input pixels of |tap - weight of the spline and the box|, for the output pixel at
+/// `phase`.
+double error_at(const ImpulseResponses& responses, const SplineAxis& axis,
+                const std::vector<double>& taps, int anchor, int phase) {
   const int count = axis.taps(), n = static_cast<int>(taps.size());
-  const int begin = std::min(views.begin(axis.first), phase - anchor);
-  const int end = std::max(views.end(axis.first + count - 1), phase - anchor + n);
+  const int begin = std::min(responses.begin(axis.first), phase - anchor);
+  const int end = std::max(responses.end(axis.first + count - 1), phase - anchor + n);
   std::vector<double> missed(static_cast<std::size_t>(end - begin), 0.0);
   for (int i = 0; i < n; ++i)
     missed[static_cast<std::size_t>(phase - anchor + i - begin)] =
-        taps[static_cast<std::size_t>(i)] - axis.step;
-  const std::vector<double>& seen = views.at(phase);
+        taps[static_cast<std::size_t>(i)] - axis.box_weight;
+  const std::vector<double>& response = responses.at(phase);
   for (int d = 0; d < count; ++d)
-    for (std::size_t t = 0; t < seen.size(); ++t)
-      missed[static_cast<std::size_t>(views.begin(axis.first + d) - begin) + t] -=
-          axis.weights[static_cast<std::size_t>(d)] * seen[t];
+    for (std::size_t t = 0; t < response.size(); ++t)
+      missed[static_cast<std::size_t>(responses.begin(axis.first + d) - begin) + t] -=
+          axis.weights[static_cast<std::size_t>(d)] * response[t];
   double sum = 0;
   for (const double value : missed)
     sum += std::fabs(value);
@@ -166,55 +171,57 @@ double SplineAxis::magnitude() const {
   return sum;
 }
 
-std::vector<std::int32_t> spline_samples(int spacing) {
+std::vector<std::int32_t> spline_analysis_weights(int spacing) {
   std::vector<std::int32_t> samples = {1};
-  for (int box = 0; box < kSplinePieces; ++box) {
+  for (int box = 0; box < kSplineOrder; ++box) {
     std::vector<std::int32_t> wider(samples.size() + static_cast<std::size_t>(spacing) - 1, 0);
     for (std::size_t i = 0; i < samples.size(); ++i)
       for (int k = 0; k < spacing; ++k)
         wider[i + static_cast<std::size_t>(k)] += samples[i];
     samples = std::move(wider);
   }
-  samples.resize(static_cast<std::size_t>(kSplinePieces * spacing), 0);
+  samples.resize(static_cast<std::size_t>(kSplineOrder * spacing), 0);
   return samples;
 }
 
-std::array<double, kSplinePieces> spline_weights(int spacing, int phase) {
-  std::array<double, kSplinePieces> weights{};
-  for (int m = 0; m < kSplinePieces; ++m)
+std::array<double, kSplineOrder> spline_synthesis_weights(int spacing, int phase) {
+  std::array<double, kSplineOrder> weights{};
+  for (int m = 0; m < kSplineOrder; ++m)
     weights[static_cast<std::size_t>(m)] = cubic(static_cast<double>(phase) / spacing + 1 - m);
   return weights;
 }
 
 std::optional<SplineAxis> fit_spline_axis(const std::vector<double>& taps, int anchor, int spacing,
-                                          bool with_step) {
+                                          bool with_box) {
   const int n = static_cast<int>(taps.size());
-  const Views views(spacing);
+  const ImpulseResponses responses(spacing);
   SplineAxis axis;
   axis.spacing = spacing;
-  // All weights whose view has its middle near a tap.
-  axis.first = floor_divide(-anchor, spacing) - kSplinePieces;
+  // All weights whose response is centred near a tap.
+  axis.first = floor_divide(-anchor, spacing) - kSplineOrder;
   const int count = floor_divide(n - 1 - anchor, spacing) + 2 - axis.first;
   std::vector<double> diagonals;
-  for (int apart = 0; apart < 2 * kSplinePieces - 1; ++apart)
-    diagonals.push_back(views.overlap(apart));
-  const Band band(diagonals, count);
-  if (!band.positive()) return std::nullopt;
-  const std::vector<double> seen = projected(views, taps, anchor, axis.first, count);
-  axis.weights = band.solve(seen);
-  if (with_step) {
-    // What the grid leaves of the box, and how much of that is in what it leaves of the taps.
+  for (int lag = 0; lag < 2 * kSplineOrder - 1; ++lag)
+    diagonals.push_back(responses.autocorrelation(lag));
+  const BandedCholesky cholesky(diagonals, count);
+  if (!cholesky.positive()) return std::nullopt;
+  const std::vector<double> right_side = correlations(responses, taps, anchor, axis.first, count);
+  axis.weights = cholesky.solve(right_side);
+  if (with_box) {
+    // The box is projected on what the splines cannot follow: the residual of the taps has a part
+    // along the residual of the box, and that part is box_weight.
     const std::vector<double> box(taps.size(), 1.0);
-    const std::vector<double> box_seen = projected(views, box, anchor, axis.first, count);
-    const std::vector<double> box_weights = band.solve(box_seen);
-    const double left = spacing * static_cast<double>(n) - dot(box_weights, box_seen);
-    axis.step = (spacing * dot(taps, box) - dot(box_weights, seen)) / left;
+    const std::vector<double> box_right_side =
+        correlations(responses, box, anchor, axis.first, count);
+    const std::vector<double> box_weights = cholesky.solve(box_right_side);
+    const double left = spacing * static_cast<double>(n) - dot(box_weights, box_right_side);
+    axis.box_weight = (spacing * dot(taps, box) - dot(box_weights, right_side)) / left;
     for (std::size_t d = 0; d < axis.weights.size(); ++d)
-      axis.weights[d] -= axis.step * box_weights[d];
+      axis.weights[d] -= axis.box_weight * box_weights[d];
   }
   for (int phase = 0; phase < spacing; ++phase)
-    axis.error = std::max(axis.error, error_at(views, axis, taps, anchor, phase));
-  if (!std::isfinite(axis.error) || !std::isfinite(axis.step)) return std::nullopt;
+    axis.error = std::max(axis.error, error_at(responses, axis, taps, anchor, phase));
+  if (!std::isfinite(axis.error) || !std::isfinite(axis.box_weight)) return std::nullopt;
   return axis;
 }
 

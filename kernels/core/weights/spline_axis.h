@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// One factor of a mask of rank 1 on a coarse grid. A long smooth factor needs no sample of every
-// pixel: a line of a picture is
+// One factor of a mask of rank 1 on a grid of knots. A long smooth factor need not be multiplied
+// with every pixel: with the knots h pixels apart, a line p of a picture is filtered in three
+// steps,
 //
-//   looked at    a[k] = mean of the pixels from h k on, weighted by a cubic B-spline,
-//   convolved    q[j] = sum over d of weights[d] a[j + first + d],
-//   drawn        out[h j + phase] = sum over m of spline_weights(h, phase)[m] q[j - 1 + m],
+//   analysis      a[k] = sum over t of spline_analysis_weights(h)[t] p[h k + t] / h^4,
+//   convolution   q[j] = sum over d of weights[d] a[j + first + d],
+//   synthesis     out[h j + phase] = sum over m of spline_synthesis_weights(h, phase)[m] q[j - 1 +
+//   m],
 //
-// n / h products for every h-th pixel in place of n for each. Both splines have knots at the
-// multiples of h, and are as smooth as they are short. The B-spline of whole pixels is a box of h
-// pixels four times over itself, so its weights are integers.
+// which takes n / h products for every h-th pixel in place of n for each. Both the analysis and the
+// synthesis use the cubic B-spline with knots at the multiples of h: of all functions as smooth it
+// is the shortest. For the analysis it is taken as a box of h pixels convolved with itself four
+// times over, so that its weights are integers. (Unser, Aldroubi and Eden, "B-spline signal
+// processing", 1993.)
 //
-// What no spline can follow is the step at the ends of a Gaussian, which is cut off where it still
-// has 1.1 % of its peak. So the factor is the grid's part and a box of `step` over all of its taps,
-// which running sums make exactly. Weights and step are fitted together.
+// A spline cannot follow the jump at the ends of a Gaussian, which is cut off where it still has
+// 1.1 % of its peak. So the factor is modelled as the spline plus a box of equal weights,
+// `box_weight`, over all of its taps, which running sums make without error. The weights and the
+// box are fitted together by least squares.
 #pragma once
 
 #include <array>
@@ -22,31 +27,34 @@
 
 namespace convolve {
 
-/// Of the grid: the spline that looks covers so many intervals between knots, and so many values of
-/// the grid make a pixel.
-inline constexpr int kSplinePieces = 4;
+/// Order of the cubic B-spline: it covers so many intervals between knots, and so many coefficients
+/// make a pixel.
+inline constexpr int kSplineOrder = 4;
 
 struct SplineAxis {
-  int spacing = 1;              ///< h.
-  int first = 0;                ///< See above.
-  std::vector<double> weights;  ///< Of the grid.
-  double step = 0;              ///< Of the box.
-  /// Most of sum|tap - what the grid and the box make of it|, of all phases of a pixel in the grid.
+  int spacing = 1;              ///< h: from knot to knot, in pixels.
+  int first = 0;                ///< Index of weights[0], see above.
+  std::vector<double> weights;  ///< Of the convolution.
+  double box_weight = 0;        ///< Of each tap of the box.
+  /// The largest sum of |tap - weight of the three steps and the box|, over the h phases of a
+  /// pixel.
   double error = 0;
 
   int taps() const { return static_cast<int>(weights.size()); }
   double magnitude() const;  ///< Sum of |weights|.
 };
 
-/// The weights that look, whose sum is spacing^4: kSplinePieces * spacing, the last three of 0.
-std::vector<std::int32_t> spline_samples(int spacing);
+/// The B-spline at whole pixels as integers that sum to spacing^4: kSplineOrder * spacing of them,
+/// the last three of 0.
+std::vector<std::int32_t> spline_analysis_weights(int spacing);
 
-/// The weights that draw a pixel `phase` behind a knot; their sum is 1.
-std::array<double, kSplinePieces> spline_weights(int spacing, int phase);
+/// The weights of the four coefficients that make the pixel `phase` pixels behind a knot. They sum
+/// to 1.
+std::array<double, kSplineOrder> spline_synthesis_weights(int spacing, int phase);
 
-/// The nearest by least squares over all phases, or nothing if there is none. Without step: of the
-/// grid alone.
+/// The fit to `taps` that is nearest by least squares over all phases, or nothing if the equations
+/// have no solution. Without `with_box`, box_weight is 0.
 std::optional<SplineAxis> fit_spline_axis(const std::vector<double>& taps, int anchor, int spacing,
-                                          bool with_step);
+                                          bool with_box);
 
 }  // namespace convolve

@@ -16,7 +16,7 @@ constexpr double kTwo31 = 2147483648.0;
 constexpr double kLargestByte = 255;
 constexpr int kMostSecondStart = 1024;
 
-/// What digit `index` of all weights comes to.
+/// Sums over digit `index` of all weights.
 struct DigitTotals {
   double sum = 0;
   double magnitude = 0;
@@ -30,12 +30,12 @@ DigitTotals totals_of(const DigitWeights& weights, int index) {
   return totals;
 }
 
-/// Of the sum of the highest power, in codes.
+/// What a unit of the sum of the highest power counts, in codes.
 double highest_scale(const DigitWeights& weights, double scale) {
   return std::ldexp(scale * weights.unit, 8 * weights.digits);
 }
 
-/// Bound on all sums: of a power's two digits, or of one.
+/// Bound on the sum of any power, to which one or two digits contribute.
 double largest_sum(const DigitWeights& weights) {
   double largest = 0;
   for (int digit = 0; digit + 1 < weights.digits; ++digit)
@@ -44,29 +44,29 @@ double largest_sum(const DigitWeights& weights) {
   return kLargestByte * largest;
 }
 
-/// What the lowest digit comes to if its products with low bytes are left out, else nothing.
+/// Totals of the lowest digit if its products with low bytes are left out, else nothing.
 DigitTotals left_out(const DigitWeights& weights) {
   return weights.digits < kSplitSums ? DigitTotals{} : totals_of(weights, 0);
 }
 
-/// Bound on |computed - exact| before rounding, of values that do not lie a code or more beyond all
-/// codes. Those that do are clamped: they miss by more the farther away they lie, but by some
-/// millionths of that.
+/// Bound on |computed - exact| before rounding, for values that lie less than a code outside the
+/// range of codes. Values further outside are clamped; their error grows, but only by some
+/// millionths of their distance.
 double value_error(const Component& component, const Mask& mask, const DigitWeights& weights,
                    double scale) {
   // A float is rounded by at most this part of it.
   constexpr double kRounding = 1.0 / 16777216.0;
   const int max_code = component.max_code();
-  // Weights' errors count from mid-scale, and so does the power that is left out.
+  // The errors of weights are counted from mid-scale, and so is the power that is left out.
   const double missed = 0.5 * max_code * weights.error +
                         0.5 * kLargestByte * weights.unit * left_out(weights).magnitude;
-  // The base: black level, the largest bias, what of the sum black level comes to, and what makes
-  // of those errors ones from mid-scale.
+  // Bound on the base: the black level, the largest bias, the black level's share of the sum, and
+  // the correction that counts errors from mid-scale.
   const double gain = std::fabs(scale) * (mask.magnitude + weights.error);
   const double value = max_code + 1;
   const double base =
       component.black + max_code + gain * component.black + std::fabs(scale) * missed;
-  // What the value still lacks while sums are added up: all but the highest.
+  // Bound on the part of the value that is still missing when only the highest sum is added.
   double lacks = 0, counts = std::fabs(highest_scale(weights, scale));
   for (int power = weights.digits - 1; power > weights.digits - kSplitSums && power >= 0; --power) {
     counts /= 256;
@@ -74,10 +74,10 @@ double value_error(const Component& component, const Mask& mask, const DigitWeig
              (totals_of(weights, power).magnitude +
               (power > 0 ? totals_of(weights, power - 1).magnitude : 0));
   }
-  // Rounded are the base; the scale, by which the value differs from the base; what each
-  // multiply-add comes to; and the highest sum. Octets take sums for floats as they are, of which
-  // that is exact, but the first multiply-add comes to what the other sums begin with, too, and
-  // second_start leaves something of the folded base's rounding.
+  // Rounding happens in the base; in the scale, which multiplies value minus base; in each
+  // multiply-add; and in the conversion of the highest sum. tensor-split-octets reinterprets sums
+  // as floats: that conversion is exact, but the first multiply-add includes the start values of
+  // the other sums, and second_start leaves a rest of the rounding of folded_base.
   const bool floats = weights.digits == kMostDigits && split_sums_are_floats(weights);
   const double second = floats ? std::fabs(highest_scale(weights, scale)) / 256 : 0;
   const double sums = value + base + lacks;
@@ -91,7 +91,7 @@ double value_error(const Component& component, const Mask& mask, const DigitWeig
 std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits) {
   const double unit = mask.max_weight / largest_value(digits);
   if (!mask.dense() || !std::isnormal(unit) || !std::isfinite(mask.magnitude)) return std::nullopt;
-  DigitWeights made = quantise(mask, unit);
+  DigitWeights made = quantise_weights(mask, unit);
   made.digits = digits;
   return made;
 }
@@ -120,8 +120,9 @@ SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
   const double second = e.scale / 256;
   const double folded = base - kSplitStart * (e.scale + second + second / 256);
   e.folded_base = static_cast<float>(folded);
-  // Half a unit in its last place is some hundred of the second sum's units, unless the base is
-  // much larger than what sums come to; then it is no more than the base's own.
+  // The rounding error of folded_base is some hundred units of the second sum, which can take it
+  // back. If the base is much larger than the sums it is more; then it is clamped, and what remains
+  // is no larger than the rounding of the base itself.
   e.second_start = static_cast<int>(std::lround(std::clamp(
       (folded - e.folded_base) / second, -1.0 * kMostSecondStart, 1.0 * kMostSecondStart)));
   return e;

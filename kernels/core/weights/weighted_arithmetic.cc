@@ -11,11 +11,12 @@
 namespace convolve {
 namespace {
 
-/// Whole numbers that a type holds without gaps.
+/// Up to these every whole number is a float, or a double.
 constexpr double kFloatWhole = 0x1p24;
 constexpr double kDoubleWhole = 0x1p53;
 
-/// What factors may lose, as a share of sum|w|: a sixteenth of what counts as transparent.
+/// The error that factors may have, as a share of sum|w|: a sixteenth of the sum that counts as
+/// transparent.
 constexpr double kFactorShare = kTransparentShare / 16;
 
 double precise_sum(const std::vector<double>& values) {
@@ -48,8 +49,8 @@ double largest(const std::vector<double>& values) {
 }
 
 /// Bound on the relative error of a sum of products of one sign: a rounding for each addition, one
-/// for the product where no instruction joins them, one for the weight, and as many again between
-/// two passes. The last per cent is for their products.
+/// for the product where it is not fused with the addition, one for the weight, and as many again
+/// between two passes. The last per cent is for products of roundings.
 double growth(const Mask& mask, Passes passes, Accumulator accumulator) {
   const double steps = passes == Passes::kDirect
                            ? static_cast<double>(mask.taps()) + 3
@@ -63,8 +64,8 @@ double encoded_magnitude(const Mask& mask, bool rational) {
   return rational ? mask.integer_magnitude : mask.magnitude;
 }
 
-/// Real weights that float holds and multiplies without leaving its range: what is too small for it
-/// is far below what counts as transparent.
+/// True if floats hold and multiply the weights without leaving their range. Weights too small for
+/// a float are far below what counts as transparent.
 bool in_float_range(const Mask& mask, Passes passes) {
   const auto fits = [](double most) { return most > 0x1p-40 && most < 0x1p60; };
   if (passes == Passes::kRowColumn) return fits(largest(mask.row)) && fits(largest(mask.column));
@@ -76,8 +77,8 @@ bool float_serves(const Component& component, int alpha_max, const Mask& mask,
   const double cell = static_cast<double>(alpha_max) * component.max_code();
   const double magnitude = encoded_magnitude(mask, rational);
   if (rational) return magnitude * cell < kFloatWhole;
-  // Sums of both signs might need better ones too often.
-  if ((!totals.one_sign && !totals.edge) || cell > kFloatWhole || !in_float_range(mask, passes))
+  // Sums of weights of both signs might not decide too often.
+  if ((!totals.one_sign && !totals.zero_sum) || cell > kFloatWhole || !in_float_range(mask, passes))
     return false;
   const double error = 2 * std::fabs(scale) * magnitude * component.max_code() *
                        growth(mask, passes, Accumulator::kFloat32);
@@ -88,9 +89,9 @@ bool float_serves(const Component& component, int alpha_max, const Mask& mask,
 /// components.
 template <class Serve>
 bool for_weighted(const FrameFormat& format, Serve&& serve) {
-  const std::optional<AlphaPlace> place = find_alpha(format);
-  if (!place) return false;
-  const int alpha_max = format.planes[place->plane].components[place->component].max_code();
+  const std::optional<AlphaLocation> location = find_alpha(format);
+  if (!location) return false;
+  const int alpha_max = format.planes[location->plane].components[location->component].max_code();
   for (int p = 0; p < format.plane_count; ++p)
     for (int c = 0; c < format.planes[p].component_count; ++c) {
       const Component& component = format.planes[p].components[c];
@@ -99,7 +100,7 @@ bool for_weighted(const FrameFormat& format, Serve&& serve) {
   return true;
 }
 
-/// True if ExactSums take the factors of `mask`. Those of a rational mask are whole numbers whose
+/// True if ExactSums use the factors of `mask`. Those of a rational mask are whole numbers whose
 /// products are its weights.
 bool exact_by_factors(const Mask& mask, const WeightedSums& sums) {
   return !mask.dense() || (sums.rational && sums.passes == Passes::kRowColumn);
@@ -116,11 +117,11 @@ WeightTotals weight_totals(const Mask& mask) {
     totals.sum = precise_sum(mask.column) * precise_sum(mask.row);
     totals.one_sign = same_signs(mask.column) && same_signs(mask.row);
   }
-  totals.edge = std::fabs(totals.sum) <= kEdgeShare * mask.magnitude;
+  totals.zero_sum = std::fabs(totals.sum) <= kZeroSumShare * mask.magnitude;
   if (mask.rational) {
     totals.integer_sum = mask.dense() ? sum_of(mask.integers)
                                       : sum_of(mask.column_integers) * sum_of(mask.row_integers);
-    totals.edge = totals.integer_sum == 0;
+    totals.zero_sum = totals.integer_sum == 0;
   }
   return totals;
 }
@@ -171,7 +172,7 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
   e.base = component.black + bias_code(component, bias);
   e.max_code = component.max_code();
   e.alpha_max = alpha_max;
-  e.edge = totals.edge;
+  e.zero_sum = totals.zero_sum;
   e.rational = sums.rational;
 
   const double magnitude = encoded_magnitude(mask, sums.rational);
@@ -181,7 +182,7 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
   if (sums.rational) {
     const Ratio gain = total_gain(mask, scale).value_or(Ratio{0, 1});
     e.orientation = totals.integer_sum < 0 ? -1 : 1;
-    e.numerator = gain.num * (e.edge ? 1 : std::abs(totals.integer_sum));
+    e.numerator = gain.num * (e.zero_sum ? 1 : std::abs(totals.integer_sum));
     e.denominator = gain.den;
     e.factor = static_cast<double>(e.numerator) / static_cast<double>(e.denominator);
     const double whole = sums.accumulator == Accumulator::kFloat32 ? kFloatWhole : kDoubleWhole;
@@ -197,7 +198,7 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
   }
   e.exact_sums = false;
   e.orientation = totals.sum < 0 ? -1 : 1;
-  e.factor = scale * (e.edge ? 1 : std::fabs(totals.sum));
+  e.factor = scale * (e.zero_sum ? 1 : std::fabs(totals.sum));
   e.floor = kTransparentShare * most_sum;
   e.tolerance = std::min(zone(mask, scale, component.depth), 0.25);
   const double lost =

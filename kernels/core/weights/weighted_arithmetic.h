@@ -14,12 +14,13 @@
 
 namespace convolve {
 
-/// What the weighting asks about a mask beyond its own analysis. Made once a plan.
+/// Properties of a mask that the weighting needs beyond its general analysis. Made once for each
+/// plan.
 struct WeightTotals {
-  double sum = 1;                ///< W, with no digits lost where weights cancel.
+  double sum = 1;                ///< W, summed in twice the precision, as weights may cancel.
   std::int64_t integer_sum = 0;  ///< Of Mask::integers; 0 if the mask is not rational.
-  bool edge = false;             ///< W counts as 0.
-  bool one_sign = true;          ///< No weight has another sign than the others.
+  bool zero_sum = false;         ///< W counts as 0.
+  bool one_sign = true;          ///< All weights that are not 0 have the same sign.
 };
 WeightTotals weight_totals(const Mask& mask);
 
@@ -34,17 +35,17 @@ struct WeightedSums {
   }
 };
 
-/// True if the row and column of `mask` can stand for it: what they lose is far below what a sum
-/// counts as 0 by.
+/// True if the row and column of `mask` can replace it: the error is far below the sum that counts
+/// as 0.
 bool factors_serve(const Mask& mask);
 
-/// The cheaper of kFloat32 and kFloat64 that decides all but a few samples of the weighted
-/// components of `format` (which has alpha).
+/// The cheaper one of kFloat32 and kFloat64 that decides all but a few samples of the weighted
+/// components of `format`, which has alpha.
 Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& mask,
                                         const WeightTotals& totals, double scale, bool rational,
                                         Passes passes);
 
-/// True if `sums` is still a choice that choose_weighted_accumulator would make or a wider one.
+/// True if choose_weighted_accumulator() would choose the accumulator of `sums` or a narrower one.
 bool weighted_sums_serve(const FrameFormat& format, const Mask& mask, const WeightTotals& totals,
                          double scale, const WeightedSums& sums);
 
@@ -61,11 +62,11 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
                                         const WeightTotals& totals, double scale, double bias,
                                         const WeightedSums& sums);
 
-/// The weights for ExactSums: doubles, all of them, or the row and then the column of a mask that
-/// has no others or whose row sums may be exact.
+/// The weights for ExactSums as doubles: all of them, or the row and then the column of a mask that
+/// is kept as its factors or whose row sums may be exact.
 std::vector<std::byte> encode_exact_weights(const Mask& mask, const WeightedSums& sums);
 
-/// Where those of `mask` lie in `weights`, in host or device memory.
+/// The positions in `weights` of the encoded weights of `mask`, in host or device memory.
 ExactWeights exact_weights(const Mask& mask, const WeightedSums& sums, const double* weights);
 
 }  // namespace convolve

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From the two sums of a weighted component (alpha_weighting.h) to its code: the quotient, rounded
-// right, or the word that the sums cannot tell.
+// From the two sums of a weighted component (alpha_weighting.h) to its code: the quotient,
+// correctly rounded, or the answer that the sums do not decide.
 //
-// Kernels add up S and T in float or double. Mostly that decides: the quotient's error, bounded
-// below, does not reach a rounding boundary. Where it might, the sums themselves decide if they are
-// whole numbers without error, and otherwise they are made again for this one sample without error:
+// Kernels make S and T in float or double. Mostly that decides: the error of the quotient, bounded
+// below, does not reach a rounding boundary. Where it might, the sums decide exactly if they are
+// whole numbers without error. Otherwise they are made again for this one sample without error:
 // from the row sums of the first of two passes where these are whole numbers, so that a mask of
-// millions of weights takes as many steps as it has rows, and else tap by tap with twice the
-// digits. So every kernel is right whatever the mask, and pays for it only where it must.
+// millions of weights takes as many steps as it has rows, and else tap by tap in twice the
+// precision. So every kernel is exact whatever the mask, and pays for it only where it must.
 #pragma once
 
 #include <cmath>
@@ -19,16 +19,16 @@
 
 namespace convolve {
 
-/// How one component turns S and T into a code. Both count in units of the encoded weights; see
-/// make_weighted_epilogue (weighted_arithmetic.h).
+/// How one component turns S and T into a code. Both are counted in units of the encoded weights;
+/// see make_weighted_epilogue() (weighted_arithmetic.h).
 struct WeightedEpilogue {
   int base = 0;            ///< o + B
   double factor = 1;       ///< The value is base + factor * T / S.
   double orientation = 1;  ///< The sign of W, which S is multiplied by.
-  bool edge = false;       ///< W is 0: S is `alpha_max`, whatever lies below the mask.
+  bool zero_sum = false;   ///< W is 0: S is `alpha_max`, whatever lies below the mask.
   int alpha_max = 255;     ///< M
   int max_code = 255;      ///< The component's own.
-  double floor = 0;        ///< S * orientation up to here counts as nothing opaque.
+  double floor = 0;        ///< S * orientation up to this value counts as 0: nothing opaque.
 
   /// Bounds on the errors of the sums as the kernel adds them up: |S' - S| <= sum_error +
   /// relative_error * |S|, |T' - T| <= product_error + relative_error * max_code * |S|.
@@ -40,22 +40,22 @@ struct WeightedEpilogue {
 
   bool rational = true;
   bool exact_sums = true;   ///< S and T are whole numbers without error.
-  bool exact_rows = false;  ///< So are what the first of two passes makes of a row, in double.
+  bool exact_rows = false;  ///< So are the row sums of the first of two passes, in double.
   /// Rational: factor = numerator / denominator exactly; denominator > 0.
   std::int64_t numerator = 1;
   std::int64_t denominator = 1;
 };
 
-/// What weighted_code() says other than a code.
+/// What weighted_code() returns other than a code.
 inline constexpr int kKeepSample = -1;  ///< Nothing opaque: the output is the input.
-inline constexpr int kUndecided = -2;   ///< The sums are not good enough: make ExactSums.
+inline constexpr int kUndecided = -2;   ///< The sums are not precise enough: make ExactSums.
 
 CONVOLVE_HD inline int clamp_code(int code, int max_code) {
   return code < 0 ? 0 : (code > max_code ? max_code : code);
 }
 
-/// A double that is a whole number, |v| < 2^110, in two steps: devices have no conversion of their
-/// own.
+/// Converts a double that is a whole number, |v| < 2^110, in two steps, as devices have no such
+/// conversion.
 CONVOLVE_HD inline Int128 whole(double v) {
   const double high = std::trunc(v * 0x1p-48);
   return static_cast<Int128>(static_cast<std::int64_t>(high)) * (std::int64_t{1} << 48) +
@@ -63,10 +63,10 @@ CONVOLVE_HD inline Int128 whole(double v) {
 }
 
 /// The code for whole sums of a rational mask, `s` > 0 oriented, where `code` is the right one or
-/// its neighbour. A gain of 0 leaves nothing of T. Otherwise, with p / q the gain, n the integers
-/// and C = max_code, all within |p| sum|n| C < 2^52 and q < 2^31 by the class's definition:
-/// |numerator * t| <= (|p| sum|n| C) (sum|n| M) < 2^52 * 2^60 and |code - base| denominator s <=
-/// 2^18 * 2^31 * 2^60, as sum|n| < 2^44 and M < 2^16. So everything fits 127 bits.
+/// its neighbour. With a gain of 0 nothing of T remains. Otherwise, with p / q the gain, n the
+/// integers and C = max_code, all within |p| sum|n| C < 2^52 and q < 2^31 by the definition of the
+/// class: |numerator * t| <= (|p| sum|n| C) (sum|n| M) < 2^52 * 2^60 and |code - base| denominator
+/// s <= 2^18 * 2^31 * 2^60, as sum|n| < 2^44 and M < 2^16. So everything fits 127 bits.
 CONVOLVE_HD inline int round_exactly(Int128 s, Int128 t, int code, const WeightedEpilogue& e) {
   const Int128 unit = s * e.denominator;
   const Int128 twice = 2 * (t * e.numerator - unit * (code - e.base));
@@ -79,7 +79,7 @@ CONVOLVE_HD inline int round_exactly(Int128 s, Int128 t, int code, const Weighte
 /// The code for the sums `s` and `t` of a kernel, or kKeepSample, or kUndecided.
 CONVOLVE_HD inline int weighted_code(double s, double t, const WeightedEpilogue& e) {
   double sum_error = 0;
-  if (e.edge) {
+  if (e.zero_sum) {
     s = e.alpha_max;
   } else {
     s *= e.orientation;
@@ -98,7 +98,7 @@ CONVOLVE_HD inline int weighted_code(double s, double t, const WeightedEpilogue&
       0x1p-50 * (std::fabs(step) + std::fabs(value));
   const double bounded = clamp_to(value, -1.0, e.max_code + 1.0);
   const int code = round_to_even(bounded);
-  // How far the exact value may be from `code`, on its side; beyond the codes it is free to be.
+  // How far from `code` the exact value may lie; its distance outside the codes does not count.
   const double doubt = std::fabs(bounded - code) + error - std::fabs(value - bounded);
   if (doubt < 0.5 + e.tolerance) return clamp_code(code, e.max_code);
   if (!e.rational || !e.exact_sums) return kUndecided;
@@ -113,7 +113,8 @@ struct DoubleDouble {
 
   /// Adds a * b.
   CONVOLVE_HD void add_product(double a, double b) {
-    // Not a * b, which a compiler may join with the addition below: its rounding counts.
+    // fma, not a * b, which a compiler may contract with the addition below: the rounding of the
+    // product must happen here.
     const double product = std::fma(a, b, 0.0);
     const double product_low = std::fma(a, b, -product);
     const double sum = high + product;
@@ -125,7 +126,7 @@ struct DoubleDouble {
   }
 };
 
-/// S and T of one output with twice the digits. Whole numbers have no error.
+/// S and T of one output in twice the precision. Whole numbers have no error.
 struct ExactSums {
   DoubleDouble s, t;
 
@@ -136,8 +137,8 @@ struct ExactSums {
   }
 };
 
-/// A mask as the exact sums read it: all weights, or a column and a row. Where row sums are exact
-/// (WeightedEpilogue::exact_rows) it is a column and a row.
+/// A mask as the exact sums read it: all weights, or a column and a row. For
+/// WeightedEpilogue::exact_rows it is always a column and a row.
 struct ExactWeights {
   int width = 1;
   int height = 1;
@@ -163,8 +164,8 @@ struct WholeSums {
   }
 };
 
-/// The nearest double, or its neighbour. Devices have no conversion of their own. The low half
-/// counts with its sign: a small negative number has no high one from which it would be taken.
+/// The nearest double, or its neighbour, as devices have no such conversion. The low half is taken
+/// with its sign: otherwise a small negative number would be a difference of two large ones.
 CONVOLVE_HD inline double to_double(Int128 v) {
   const auto low = static_cast<std::int64_t>(v);
   return static_cast<double>(static_cast<std::int64_t>((v - low) >> 64)) * 0x1p64 +
@@ -173,7 +174,7 @@ CONVOLVE_HD inline double to_double(Int128 v) {
 
 /// The code from whole sums of a rational mask, or kKeepSample.
 CONVOLVE_HD inline int code_of_whole_sums(const WholeSums& sums, const WeightedEpilogue& e) {
-  const Int128 s = e.edge ? e.alpha_max : (e.orientation < 0 ? -sums.s : sums.s);
+  const Int128 s = e.zero_sum ? e.alpha_max : (e.orientation < 0 ? -sums.s : sums.s);
   if (s <= 0) return kKeepSample;
   const double value = e.base + e.factor * (to_double(sums.t) / to_double(s));
   const int code = round_to_even(clamp_to(value, -1.0, e.max_code + 1.0));
@@ -185,8 +186,8 @@ CONVOLVE_HD inline int code_of_exact_sums(const ExactSums& sums, const WeightedE
   if (e.rational)
     return code_of_whole_sums(
         {whole(sums.s.high) + whole(sums.s.low), whole(sums.t.high) + whole(sums.t.low)}, e);
-  const double s = e.edge ? e.alpha_max : sums.s.high * e.orientation;
-  if (!e.edge && s <= e.floor) return kKeepSample;
+  const double s = e.zero_sum ? e.alpha_max : sums.s.high * e.orientation;
+  if (!e.zero_sum && s <= e.floor) return kKeepSample;
   const double value = e.base + e.factor * (sums.t.high / s);
   return clamp_code(round_to_even(clamp_to(value, -1.0, e.max_code + 1.0)), e.max_code);
 }

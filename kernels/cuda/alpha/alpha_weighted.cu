@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Components weighted by alpha: for each output the sum of alpha below the mask and that of alpha
-// times colour, and their quotient.
+// Components weighted by alpha: for each output the sum of alpha below the mask, the sum of alpha
+// times colour, and their quotient (core/weights/alpha_weighting.h).
 //
-// One pass takes tiles with halo cells through shared memory (PMPP Fig. 7.11 in two dimensions), a
-// cell being a pair: A and A (c - o). The mask comes in chunks of 16 x 16 weights, so that the tile
-// stays small however large the mask is; chunks below which nothing is opaque are left out. Two
-// passes, for masks with factors, keep the row sums in planes of global memory. A thread makes four
-// outputs below each other (or, along rows, beside each other) with a window of cells in registers,
-// so that a cell read serves four multiply-adds.
+// One pass loads tiles with halo cells into shared memory (PMPP Fig. 7.11 in two dimensions), a
+// cell being a pair: A and A (c - o). The mask is split into tiles of 16 x 16 weights, so that the
+// tile of cells stays small however large the mask is; tiles of the mask below which nothing is
+// opaque are skipped. Two passes, for masks of rank 1, keep the row sums in planes of global
+// memory. A thread slides a window of cells in registers and makes four outputs below each other
+// (or, along rows, beside each other), so that one read of a cell serves four multiply-adds.
+//
+// Operands: weights as float or double in global memory, copied to shared memory in one pass; cells
+// are made from both planes as they are loaded.
+//
+// What binds: multiply-adds, two for each tap, in double where float is not proven to decide. The
+// few outputs whose sums do not decide are made again exactly (store_quotient).
 #include "kernels/cuda/alpha/alpha_weighted.h"
 
 #include "kernels/cuda/device/kernel.cuh"
@@ -16,11 +22,11 @@ namespace convolve {
 namespace {
 
 constexpr int kRun = 4;     ///< Adjacent outputs of a thread, on the axis of the sum.
-constexpr int kWidth = 32;  ///< Of a tile: a warp is a row.
-constexpr int kLines = 8;
-constexpr int kHeight = kLines * kRun;
-constexpr int kChunk = 16;
-constexpr int kThreads = kWidth * kLines;
+constexpr int kWidth = 32;  ///< Outputs of a tile side by side: a warp has a row.
+constexpr int kTileLines = 8;
+constexpr int kHeight = kTileLines * kRun;
+constexpr int kMaskTile = 16;  ///< Weights of a tile of the mask, along each axis.
+constexpr int kThreads = kWidth * kTileLines;
 
 template <class Real>
 struct Pair {
@@ -60,18 +66,19 @@ __device__ inline void slide(int taps, Weight&& weight, Read&& read, Value (&sum
   }
 }
 
-/// The planes of row sums: alpha's first, then one for each channel, beside each other in a row.
+/// Row y of a plane of row sums: alpha's plane is the first, then comes one for each channel. Row
+/// by row all planes lie behind each other.
 template <class Real>
 __device__ inline Real* intermediate_row(const WeightedArguments& w, int plane, int y) {
   return reinterpret_cast<Real*>(static_cast<char*>(w.intermediate) + y * w.intermediate_pitch) +
          static_cast<std::int64_t>(plane) * w.colour.width;
 }
 
-/// The code of the output at (x, y) of channel `c` whose sums in double do not decide, or
-/// kKeepSample: from row sums where these are exact, so that a mask of millions of weights, for
-/// which a thread would take seconds, takes it milliseconds.
+/// The code of the output at (x, y) of channel `c`, or kKeepSample, where the sums in double do not
+/// decide. Where the row sums are exact it is made of these, so that for a mask of millions of
+/// weights, which would take a thread seconds, it takes milliseconds.
 template <class Stored>
-__device__ int decide(const WeightedArguments& w, int c, int x, int y) {
+__device__ int decide_exactly(const WeightedArguments& w, int c, int x, int y) {
   const GroupArguments& group = w.colour;
   const WeightedEpilogue& e = w.epilogue[c];
   const int top = y - w.mask.anchor_y, left = x - w.mask.anchor_x;
@@ -89,26 +96,26 @@ __device__ int decide(const WeightedArguments& w, int c, int x, int y) {
   });
 }
 
-/// Writes the output at (x, y) of channel `c`, whatever it takes. Out of line: long, and most of it
-/// seldom run.
+/// Stores the output at (x, y) of channel `c`, exactly if need be. Out of line, as it is long and
+/// most of it rarely runs.
 template <class Stored>
 __device__ __noinline__ void store_quotient(const WeightedArguments& w, int c, int x, int y,
                                             double s, double t) {
   const GroupArguments& group = w.colour;
   const ChannelArguments& channel = group.channel[c];
   int code = weighted_code(s, t, w.epilogue[c]);
-  if (code == kUndecided) code = decide<Stored>(w, c, x, y);
+  if (code == kUndecided) code = decide_exactly<Stored>(w, c, x, y);
   if (code == kKeepSample)
     code = decode_sample(load_stored<Stored>(group, channel, x, y), channel.layout);
   store_stored(group, channel, x, y, encode_sample<Stored>(code, channel.layout));
 }
 
-/// All taps at once. blockIdx.z is the channel.
+/// One pass over all taps. blockIdx.z is the channel.
 template <class Real, class Stored>
 __global__ void __launch_bounds__(kThreads)
     one_pass_kernel(const __grid_constant__ WeightedArguments w) {
-  __shared__ Pair<Real> cells[kHeight + kChunk - 1][kWidth + kChunk - 1];
-  __shared__ Real weights[kChunk][kChunk];
+  __shared__ Pair<Real> cells[kHeight + kMaskTile - 1][kWidth + kMaskTile - 1];
+  __shared__ Real weights[kMaskTile][kMaskTile];
   const GroupArguments& group = w.colour;
   const MaskArguments& mask = w.mask;
   const int c = static_cast<int>(blockIdx.z);
@@ -117,13 +124,13 @@ __global__ void __launch_bounds__(kThreads)
   const auto* all_weights = static_cast<const Real*>(mask.global);
 
   Pair<Real> sum[kRun];
-  for (int i0 = 0; i0 < mask.height; i0 += kChunk)
-    for (int j0 = 0; j0 < mask.width; j0 += kChunk) {
-      const int taps_y = min(kChunk, mask.height - i0), taps_x = min(kChunk, mask.width - j0);
+  for (int i0 = 0; i0 < mask.height; i0 += kMaskTile)
+    for (int j0 = 0; j0 < mask.width; j0 += kMaskTile) {
+      const int taps_y = min(kMaskTile, mask.height - i0), taps_x = min(kMaskTile, mask.width - j0);
       const int rows = kHeight + taps_y - 1, columns = kWidth + taps_x - 1;
-      __syncthreads();  // The chunk before this one has been read.
+      __syncthreads();  // Every warp has read the mask tile before this one.
       bool opaque = false;
-      for (int r = ty; r < rows; r += kLines) {
+      for (int r = ty; r < rows; r += kTileLines) {
         const int y = y0 - mask.anchor_y + i0 + r, x = x0 - mask.anchor_x + j0;
         const auto alpha_row = cell_row<int, Stored>(w.alpha, w.alpha.channel[0], y);
         const auto colour_row = cell_row<int, Stored>(group, group.channel[c], y);
@@ -191,7 +198,8 @@ __global__ void __launch_bounds__(kThreads)
     if (x + i < group.width) to[x + i] = sum[i];
 }
 
-/// Second pass. blockIdx.z is the channel. A ghost row has the row sums of the row it repeats.
+/// Second pass. blockIdx.z is the channel. The row sums of a ghost row are those of the row that it
+/// repeats.
 template <class Real, class Stored>
 __global__ void __launch_bounds__(kThreads)
     column_kernel(const __grid_constant__ WeightedArguments w) {
@@ -263,7 +271,7 @@ cudaError_t launch_alpha_weighted(const WeightedArguments& arguments, cudaStream
   const Kernels kernels = select(arguments);
   if (!arguments.two_passes)
     return launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
-                  dim3(kWidth, kLines), arguments, stream);
+                  dim3(kWidth, kTileLines), arguments, stream);
   const cudaError_t error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1),
                                    group.channels + 1, dim3(kThreads), arguments, stream);
   if (error != cudaSuccess) return error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The CUDA kernel for components weighted by alpha (core/alpha_weighting.h), as the host side sees
-// it.
+// The CUDA kernels for components weighted by alpha (core/weights/alpha_weighting.h), as the host
+// sees them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,17 +13,17 @@
 
 namespace convolve {
 
-/// A launch for one component group, all of whose components are weighted.
+/// The arguments of a launch for one component group, all of whose components are weighted.
 struct WeightedArguments {
   Accumulator accumulator = Accumulator::kFloat64;  ///< kFloat32 or kFloat64.
   bool two_passes = false;
   GroupArguments colour;  ///< Its epilogues are not used.
-  GroupArguments alpha;   ///< One channel, on the grid of `colour`: only its source counts.
+  GroupArguments alpha;   ///< One channel, as if on the grid of `colour`; only src is used.
   WeightedEpilogue epilogue[kMaxComponents];
   MaskArguments mask;  ///< In global memory: all weights, or the row's and then the column's.
   ExactWeights exact;
-  void* intermediate = nullptr;  ///< Two passes: a plane of row sums of alpha and, beside it,
-  std::int64_t intermediate_pitch = 0;  ///< one for each component; bytes.
+  void* intermediate = nullptr;         ///< Two passes: row sums of alpha, then of each component.
+  std::int64_t intermediate_pitch = 0;  ///< From row to row, in bytes.
 };
 
 /// Forces the kernels that `arguments` selects to load now.

@@ -16,7 +16,7 @@ Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& m
   pass.mask_ = mask;
   pass.sums_ = sums;
   pass.totals_ = weight_totals(mask);
-  pass.place_ = find_alpha(format).value_or(AlphaPlace{});
+  pass.alpha_location_ = find_alpha(format).value_or(AlphaLocation{});
   const std::vector<std::byte> weights =
       sums.passes == Passes::kRowColumn ? encode_factors(mask, sums.accumulator, sums.rational)
                                         : encode_weights(mask, sums.accumulator, sums.rational);
@@ -82,14 +82,15 @@ Status WeightedPass::launch(const ComponentGroup& group, const GroupArguments& c
   WeightedArguments arguments = arguments_;
   arguments.colour = colour;
   const PlaneFormat& colour_plane = format_.planes[group.plane];
-  const PlaneFormat& alpha_plane = format_.planes[place_.plane];
-  const Component& component = alpha_plane.components[place_.component];
+  const PlaneFormat& alpha_plane = format_.planes[alpha_location_.plane];
+  const Component& component = alpha_plane.components[alpha_location_.component];
   for (int i = 0; i < group.count; ++i)
     arguments.epilogue[i] =
         make_weighted_epilogue(colour_plane.components[group.component[i]], component.max_code(),
                                mask_, totals_, scale, bias, sums_);
 
-  // Alpha as if it lay on the grid of the group: step and pitch skip what lies between.
+  // Alpha is presented as if it lay on the grid of the group: step and pitch skip the samples
+  // between.
   const GridShift shift = grid_shift(colour_plane.components[group.component[0]], component);
   arguments.alpha = colour;
   arguments.alpha.src = alpha.data;

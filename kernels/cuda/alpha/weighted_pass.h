@@ -22,10 +22,10 @@ class WeightedPass {
   static Result<WeightedPass> make(const FrameFormat& format, const Mask& mask,
                                    const WeightedSums& sums, DeviceCore& core);
 
-  int alpha_plane() const { return place_.plane; }
+  int alpha_plane() const { return alpha_location_.plane; }
 
-  /// Enqueues the filter of one weighted group. `colour` is filled in but for its epilogues; the
-  /// plane of `alpha` lies in device memory. Nothing may differ from make() but the size of a
+  /// Enqueues the filter of one weighted group. `colour`: filled in but for its epilogues; `alpha`:
+  /// its plane in device memory. The format may differ from that of make() only in the size of a
   /// field.
   Status launch(const ComponentGroup& group, const GroupArguments& colour, const PlaneMemory& alpha,
                 double scale, double bias, cudaStream_t stream) const;
@@ -40,7 +40,7 @@ class WeightedPass {
   Mask mask_;
   WeightedSums sums_;
   WeightTotals totals_;
-  AlphaPlace place_;
+  AlphaLocation alpha_location_;
   DeviceMemory device_weights_, device_exact_, intermediate_;
   WeightedArguments arguments_;  ///< What all launches share.
 };

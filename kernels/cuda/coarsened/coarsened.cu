@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `coarsened` in float: nearly all masks on samples of 8 bits.
+// Kernel `coarsened` with float sums: nearly all masks on 8-bit samples. coarsened.cuh describes
+// the kernel.
 #include "kernels/cuda/coarsened/coarsened.cuh"
 
 namespace convolve {

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `coarsened`: several outputs per thread, in registers (ECE408 lecture 9, last slides).
+// Kernel `coarsened`: several outputs for each thread, in registers (ECE408 lecture 9, last
+// slides). For any dense mask, in every accumulator.
 //
-// One output per thread reads one cell from shared memory for each multiply-add, and shared memory
-// feeds only 32 of an SM's 128 multipliers. Here a thread owns a register tile of kColumns x kRows
-// outputs. A cell, read once, serves all outputs of its row that see it, and both rows, which do
-// under different mask rows; a weight, which all threads share, comes into a uniform register. So a
-// row of nine weights costs six wide shared loads and five uniform ones for 288 multiply-adds, and
-// the multipliers become the limit.
+// With one output for each thread every multiply-add reads a cell from shared memory, which feeds
+// only 32 of the 128 multipliers of an SM. Here a thread owns a register tile of kColumns x kRows
+// outputs. A cell is read once and serves all outputs of its row whose mask covers it, in both
+// rows, with different rows of the mask; a weight is the same for all threads and is read into a
+// uniform register. So a mask row of nine weights takes six wide shared loads and five uniform
+// loads for 288 multiply-adds.
 //
-// The arithmetics have files of their own, as instantiations take long to compile: coarsened.cu,
-// coarsened_int.cu and coarsened_wide.cu. A plan's accumulator decides, so each has a bank for its
-// masks.
+// Operands: cells in shared memory, the quads of a row distributed to kParts parts against bank
+// conflicts (tile_load.cuh); weights in constant memory, or in shared memory where the mask does
+// not fit it.
+//
+// What binds: the multipliers.
+//
+// The arithmetics have files of their own, as instances take long to compile: coarsened.cu,
+// coarsened_int.cu and coarsened_wide.cu. Each has a constant bank of its own; the accumulator of
+// the plan decides which is used.
 #pragma once
 
 #include <algorithm>
@@ -24,36 +31,40 @@
 namespace convolve {
 namespace {
 
-/// Shared memory that a block takes unless the mask is so wide that kFewestRows rows need more.
+/// Most shared memory of a block, unless the mask is so wide that even kFewestRows of its rows need
+/// more.
 constexpr std::size_t kSharedBudget = 48 * 1024;
 constexpr int kFewestRows = 8;
 
-/// Quads that a thread asks for at once: all those of its columns, for masks up to 17 rows.
+/// Quads that a thread has in flight at once: for masks of up to 17 rows all of its columns.
 constexpr int kBatch = 12;
 
-/// Blocks that an SM should hold: some load or store while others multiply. Eight leave a thread 64
-/// registers, which a second tile loaded beside the sums exceeds.
+/// Blocks that an SM should hold, so that some load or store while others multiply. With eight a
+/// thread has 64 registers; a kernel for several segments, which loads a tile while it holds sums,
+/// needs more.
 constexpr int kMostBlocks = 8;
-template <class A, class Way>
-constexpr int resident_blocks() {
+template <class A, class Policy>
+constexpr int resident_coarsened_blocks() {
   if (sizeof(typename A::Sum) > 4) return sizeof(typename A::Sum) > 8 ? 1 : 4;
-  return Way::kSegments ? kMostBlocks - 1 : kMostBlocks;
+  return Policy::kSegments ? kMostBlocks - 1 : kMostBlocks;
 }
 
-/// Quads of a row of the tile: the outputs and the halo. No wide read runs past whole quads.
+/// Quads of a row of the tile: the outputs and the halo. Wide reads never reach beyond the last
+/// quad.
 __host__ __device__ constexpr int tile_quads(int mask_width) {
   return padded(kTileWidth + mask_width - 1) / 4;
 }
 
-/// Rows of the tile's memory for `mask_rows` rows of the mask: whole fours, as TileLoader asks.
+/// Rows of memory of a tile for `mask_rows` rows of the mask: a multiple of four, as TileLoader
+/// requires.
 __host__ __device__ constexpr int tile_memory_rows(int mask_rows) {
   return padded(kTileHeight + mask_rows - 1);
 }
 
 /// Copies `rows` rows of the mask to shared memory, each padded with zeros to `pitch` weights.
 template <class Weight>
-__device__ void stage_weights(const LaunchArguments& arguments, int first, int rows, int pitch,
-                              Weight* weights) {
+__device__ void load_shared_weights(const LaunchArguments& arguments, int first, int rows,
+                                    int pitch, Weight* weights) {
   const unsigned width = static_cast<unsigned>(arguments.mask.width);
   const bool constant = arguments.storage == MaskStorage::kConstantMemory;
   const Weight* from = (constant ? ConstantStorage::weights<Weight>(arguments.mask)
@@ -68,6 +79,7 @@ __device__ void stage_weights(const LaunchArguments& arguments, int first, int r
   }
 }
 
+/// Copies a tile of a component that is not filtered.
 template <class Stored>
 __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
                           int y0) {
@@ -76,22 +88,22 @@ __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& c
       copy_sample<Stored>(group, channel, x, y);
 }
 
-/// Mask rows of each of `segments` segments but the last: an even number, so that weights of all
-/// segments start on 8 bytes.
+/// Mask rows of each of `segments` segments but the last: an even number, so that the weights of
+/// every segment begin on 8 bytes.
 __host__ __device__ constexpr int rows_each(int segments, int mask_height) {
   return segments == 1 ? mask_height : ((mask_height + segments - 1) / segments + 1) / 2 * 2;
 }
 
-/// Brings the cells of `box` into shared memory, with kAtOnce bytes' quads of a thread on their way
-/// at once. A barrier must follow.
+/// Loads the cells of `box` into shared memory, with the quads of kAtOnce bytes in flight for each
+/// thread. A barrier must follow.
 template <int kAtOnce, class Cell>
 __device__ __forceinline__ void load_tile(const GroupArguments& group,
                                           const ChannelArguments& channel, const TileBox& box,
                                           const std::uint8_t** source_rows, Cell* tile) {
   const auto load = [&](auto stored) {
-    constexpr int kQuads = sizeof(stored) == 1 ? kAtOnce : (2 * kAtOnce + 2) / 3;
-    TileLoader<kThreads / 32, kTileHeight, kQuads, Cell, decltype(stored)>(group, channel, box,
-                                                                           source_rows)
+    constexpr int kThreadQuads = sizeof(stored) == 1 ? kAtOnce : (2 * kAtOnce + 2) / 3;
+    TileLoader<kThreads / 32, kTileHeight, kThreadQuads, Cell, decltype(stored)>(group, channel,
+                                                                                 box, source_rows)
         .load(tile);
   };
   if (group.sample_bytes == 1)
@@ -100,34 +112,35 @@ __device__ __forceinline__ void load_tile(const GroupArguments& group,
     load(std::uint16_t{});
 }
 
-/// Filters one tile of one channel. Tall masks, whose input tile would not fit, go in `segments`.
-/// Sample type and mask storage matter only at the tile's rim, so they are run-time choices: that
-/// keeps the module small.
-template <class Way, class A>
-__global__ void __launch_bounds__(kThreads, resident_blocks<A, Way>())
+/// Filters one tile of one channel. Tall masks, whose input tile would not fit shared memory, are
+/// processed in `segments` segments of rows. Sample type and storage of the mask matter only
+/// outside the inner loops, so they are decided at run time: that keeps the module small. The first
+/// `first_wave_rows` rows of blocks prefetch their tile while the launch before still runs.
+template <class Policy, class A>
+__global__ void __launch_bounds__(kThreads, resident_coarsened_blocks<A, Policy>())
     coarsened_kernel(const __grid_constant__ LaunchArguments arguments, int segments,
-                     int early_rows) {
+                     int first_wave_rows) {
   using Cell = typename A::Cell;
   using Weight = typename A::Weight;
   const GroupArguments& group = arguments.group;
   const MaskArguments& mask = arguments.mask;
   const ChannelArguments& channel = group.channel[blockIdx.z];
   admit_next_launch();
-  const int columns = Way::columns(mask.width);
+  const int columns = Policy::columns(mask.width);
   const bool bytes = group.sample_bytes == 1;
   const int lane = threadIdx.x, line = threadIdx.y;  // as warps: 32 x 4
   const int thread_x = lane % kThreadsX;             // as a tile: 8 x 16
   const int thread_y = line * 4 + lane / kThreadsX;
   const int tile_x = blockIdx.x * kTileWidth, tile_y = blockIdx.y * kTileHeight;
   const int quads = tile_quads(columns), part = part_pitch(4 * quads);
-  // The cells that mask rows `first` to `end` need where stored outputs see them.
+  // The cells that mask rows `first` to `end` - 1 cover for the outputs that are stored.
   const auto box_of = [&](int first, int end) {
     return TileBox{tile_x - mask.anchor_x, tile_y - mask.anchor_y + first,
                    min(kTileWidth, group.width - tile_x) + columns - 1,
                    min(kTileHeight, group.height - tile_y) + end - first - 1, quads};
   };
-  const int most_rows = Way::kSegments ? rows_each(segments, mask.height) : mask.height;
-  if (blockIdx.z == 0 && static_cast<int>(blockIdx.y) < early_rows)
+  const int most_rows = Policy::kSegments ? rows_each(segments, mask.height) : mask.height;
+  if (blockIdx.z == 0 && static_cast<int>(blockIdx.y) < first_wave_rows)
     prefetch_tile<kThreads>(group, box_of(0, most_rows));
   await_previous_launch();
 
@@ -143,25 +156,26 @@ __global__ void __launch_bounds__(kThreads, resident_blocks<A, Way>())
   Cell* tile = shared_cells<Cell>();
   const std::uint8_t** source_rows = reinterpret_cast<const std::uint8_t**>(
       tile + static_cast<std::size_t>(tile_rows) * kParts * part);
-  Weight* staged = reinterpret_cast<Weight*>(source_rows + tile_rows);
+  Weight* shared_weights = reinterpret_cast<Weight*>(source_rows + tile_rows);
   typename A::Sum sum[kRows][kColumns] = {};
-  // Nearly all masks are one segment. Its load is written out before the loop: there no sums occupy
-  // registers yet, so more words can be on their way at once.
+  // Nearly all masks are one segment. The first segment is loaded before the loop: there no sums
+  // occupy registers yet, so more words can be in flight at once.
   int first = 0, end = most_rows;
   load_tile<kBatch>(group, channel, box_of(first, end), source_rows, tile);
 #pragma unroll 1
   for (int next = 1;; ++next) {
-    if constexpr (Way::kStaged) stage_weights(arguments, first, end - first, columns, staged);
+    if constexpr (Policy::kSharedWeights)
+      load_shared_weights(arguments, first, end - first, columns, shared_weights);
     __syncthreads();
-    const Weight* weights = staged;
-    if constexpr (!Way::kStaged)
+    const Weight* weights = shared_weights;
+    if constexpr (!Policy::kSharedWeights)
       weights = ConstantStorage::weights<Weight>(mask) + first * mask.width;
-    const Cell* row = tile + thread_y * kRows * kParts * part + thread_x * kFour;
-    Way::template add<A>(sum, Cells<Cell>::of(row, part), weights, columns, end - first);
-    if (!Way::kSegments || next >= segments) break;
+    const Cell* row = tile + thread_y * kRows * kParts * part + thread_x * kQuad;
+    Policy::template add<A>(sum, Cells<Cell>::of(row, part), weights, columns, end - first);
+    if (!Policy::kSegments || next >= segments) break;
     first = next * most_rows;
     end = min(first + most_rows, mask.height);
-    __syncthreads();  // Slower warps still read what comes now to be overwritten.
+    __syncthreads();  // Slower warps still read the tile that is overwritten now.
     load_tile<1>(group, channel, box_of(first, end), source_rows, tile);
   }
 
@@ -173,33 +187,33 @@ __global__ void __launch_bounds__(kThreads, resident_blocks<A, Way>())
     }
   }
   __syncthreads();
-  // The tile has been read.
-  const Slots<A> slots(tile, thread_x, thread_y);
-  slots.put(sum, channel.epilogue);
+  // All warps have read the tile, so its memory can be used for the outputs.
+  const OutputExchange<A> exchange(tile, thread_x, thread_y);
+  exchange.put(sum, channel.epilogue);
   __syncwarp();
-  const int x = tile_x + thread_x * kFour;
+  const int x = tile_x + thread_x * kQuad;
   if (bytes)
-    store_tile<A, std::uint8_t>(group, channel, x, y, slots);
+    store_tile<A, std::uint8_t>(group, channel, x, y, exchange);
   else
-    store_tile<A, std::uint16_t>(group, channel, x, y, slots);
+    store_tile<A, std::uint16_t>(group, channel, x, y, exchange);
 }
 
-/// A kernel, and what its way through the mask takes.
+/// A kernel, and what its policy requires.
 struct CoarsenedKernel {
   void (*function)(LaunchArguments, int, int);
-  int columns;               ///< Of the mask, as added up.
-  std::size_t weight_bytes;  ///< Of each of them in shared memory.
-  std::size_t slot_bytes;    ///< Of shared memory that results take.
+  int columns;                 ///< Columns of the mask, padding included.
+  std::size_t weight_bytes;    ///< Shared memory for each weight, 0 if there are none.
+  std::size_t exchange_bytes;  ///< Shared memory of the OutputExchange.
 };
 
-template <class Way, class A>
+template <class Policy, class A>
 CoarsenedKernel kernel_of(int mask_width) {
-  return {coarsened_kernel<Way, A>, Way::columns(mask_width),
-          Way::kStaged ? sizeof(typename A::Weight) : 0, Slots<A>::kBytes};
+  return {coarsened_kernel<Policy, A>, Policy::columns(mask_width),
+          Policy::kSharedWeights ? sizeof(typename A::Weight) : 0, OutputExchange<A>::kBytes};
 }
 
-/// Widths up to this have a kernel of their own in float, so that no register holds what the
-/// compiler can know.
+/// Widths up to this have a kernel of their own in float: offsets that the compiler knows take no
+/// registers.
 constexpr int kMostNarrow = 16;
 
 template <class A>
@@ -215,7 +229,8 @@ CoarsenedKernel select_narrow(int mask_width) {
   return kNarrow[mask_width - 1](mask_width);
 }
 
-/// How many input tiles the mask's rows take one after another, and the shared memory of one.
+/// The number of input tiles that the rows of the mask are split into, and the shared memory for
+/// one.
 struct Segments {
   int count;
   std::size_t bytes;
@@ -232,7 +247,7 @@ Segments segments_of(const LaunchArguments& arguments, const CoarsenedKernel& ke
         static_cast<std::size_t>(tile_memory_rows(mask_rows)) * (cell_row + sizeof(std::uint8_t*)) +
         static_cast<std::size_t>(mask_rows) * weight_row;
     if (mask_rows <= kFewestRows || bytes <= kSharedBudget)
-      return {count, std::max(bytes, kernel.slot_bytes)};
+      return {count, std::max(bytes, kernel.exchange_bytes)};
   }
 }
 
@@ -249,11 +264,12 @@ CoarsenedKernel select_kernel(const LaunchArguments& arguments) {
                                                        : kernel_of<AnyMask<4, true>, A>(width);
     }
   }
-  return kernel_of<Chunked, A>(width);
+  return kernel_of<ColumnBlocks, A>(width);
 }
 
-/// Rows of blocks that are on the device when the launch begins, and then wait for the one before.
-int early_rows(const dim3& grid) {
+/// Rows of blocks in the first wave: these are on the device when the launch begins, and wait for
+/// the launch before.
+int first_wave_rows(const dim3& grid) {
   int device = 0, processors = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
@@ -261,7 +277,7 @@ int early_rows(const dim3& grid) {
   return kMostBlocks * processors / static_cast<int>(grid.x);
 }
 
-/// The functions of a variant whose kernels kSelect picks.
+/// The functions of a variant whose kernels kSelect selects.
 template <CoarsenedKernel (*kSelect)(const LaunchArguments&)>
 struct CoarsenedVariant {
   static cudaError_t load(const LaunchArguments& arguments) {
@@ -275,7 +291,7 @@ struct CoarsenedVariant {
     dim3 grid = grid_of_tiles(arguments.group, kTileWidth, kTileHeight);
     grid.z = static_cast<unsigned>(arguments.group.channels);
     return launch_overlapping(kernel.function, grid, dim3(32, kThreads / 32), segments.bytes,
-                              stream, arguments, segments.count, early_rows(grid));
+                              stream, arguments, segments.count, first_wave_rows(grid));
   }
 
   static constexpr Variant table() {

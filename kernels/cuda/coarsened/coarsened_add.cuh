@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The multiply-adds of kernel `coarsened`: what the rows of a tile and of the mask contribute to a
-// thread's register tile.
+// The multiply-adds of kernel `coarsened`: the contribution of rows of the tile and of the mask to
+// the register tile of a thread.
 #pragma once
 
 #include "kernels/cuda/coarsened/coarsened_tile.cuh"
@@ -8,30 +8,30 @@
 namespace convolve {
 namespace {
 
-/// Adds what Taps adjacent weights of each mask row in sight contribute to the thread's outputs.
-/// read(i, four) reads the i-th four cells of their row, from the column of the first weight on.
-/// weight_of(t) are the weights by which output row t sees it; it does if sees(t). Cells come and
-/// go four by four, so that none of them occupies a register for long.
-template <int Taps, class A, class Read, class Sees, class WeightOf>
+/// Adds the contribution of Taps adjacent weights of the mask rows that cover one row of cells.
+/// read(i, quad) reads the i-th quad of the row, from the column of the first weight on.
+/// weight_of(t) are the weights of the mask row that output row t multiplies it with; covers(t):
+/// there is one. Cells are read quad by quad, so that none of them occupies a register for long.
+template <int Taps, class A, class Read, class Covers, class WeightOf>
 __device__ __forceinline__ void add_row(typename A::Sum (&sum)[kRows][kColumns], Read&& read,
-                                        Sees&& sees, WeightOf&& weight_of) {
+                                        Covers&& covers, WeightOf&& weight_of) {
   using Cell = typename A::Cell;
-  // Cells are made wide once for both rows: conversions are slower than what they are for.
+  // A cell is converted to double once for both rows: conversions are slower than multiply-adds.
   using Value = std::conditional_t<std::is_same_v<typename A::Sum, double>, double, Cell>;
 #pragma unroll
-  for (int quad = 0; quad * kFour < kColumns + Taps - 1; ++quad) {
-    Cell cell[kFour];
+  for (int quad = 0; quad * kQuad < kColumns + Taps - 1; ++quad) {
+    Cell cell[kQuad];
     read(quad, cell);
 #pragma unroll
-    for (int c = 0; c < kFour; ++c) {
+    for (int c = 0; c < kQuad; ++c) {
       const Value value = cell[c];
 #pragma unroll
       for (int t = 0; t < kRows; ++t) {
-        if (!sees(t)) continue;
+        if (!covers(t)) continue;
         const typename A::Weight* weight = weight_of(t);
 #pragma unroll
         for (int k = 0; k < Taps; ++k) {
-          const int x = quad * kFour + c - k;
+          const int x = quad * kQuad + c - k;
           if (x < 0 || x >= kColumns) continue;
           if constexpr (std::is_same_v<Value, double>)
             sum[t][x] = fma(weight[k], value, sum[t][x]);
@@ -43,8 +43,8 @@ __device__ __forceinline__ void add_row(typename A::Sum (&sum)[kRows][kColumns],
   }
 }
 
-/// Reads Taps weights from constant memory, two by two but for the first if it is Odd: then the one
-/// before it starts on 8 bytes.
+/// Reads Taps weights from constant memory in pairs. If Odd, the first one is read alone, as then
+/// the second one begins on 8 bytes.
 template <bool Odd, int Taps, class Weight>
 __device__ __forceinline__ void read_weights(const Weight* from, Weight (&to)[Taps]) {
   static_assert(sizeof(Weight) == 4);
@@ -67,14 +67,16 @@ __device__ __forceinline__ void read_weights(const Weight* from, Weight (&to)[Ta
   }
 }
 
-/// Adds what Taps adjacent columns of `rows` mask rows contribute. `cells`: the thread's first row,
-/// from the column of the first weight. The weights, `pitch` from row to row (an odd number if Odd,
-/// from 8 bytes on), lie in constant memory and are the same for all threads, so that they wait in
-/// uniform registers: those of the kRows mask rows that see one row of cells at once take none of
-/// the threads' own, and each comes once. The loop is written out kRows times, as the mask rows
-/// then keep their registers. With four rows instead of two code would be twice as long, and miss
-/// the instruction cache from 9 columns on. A row's first cells come with the row before: small
-/// pictures, with few blocks, would wait for them.
+/// Adds the contribution of Taps adjacent columns of `rows` mask rows. `cells`: the thread's first
+/// row, from the column of the first weight. `weights`: in constant memory from 8 bytes on, `pitch`
+/// weights from row to row, an odd number if Odd.
+///
+/// The weights are the same for all threads, so that they are kept in uniform registers: those of
+/// the kRows mask rows in use take none of a thread's own registers, and each weight is read once.
+/// The loop is unrolled kRows times, so that each mask row keeps its registers. With four output
+/// rows the code would be twice as long and miss the instruction cache from 9 columns on. The first
+/// cells of a row are read during the row before: small pictures, with few blocks, would wait for
+/// them.
 template <int Taps, bool Odd, class A>
 __device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kRows][kColumns],
                                             Cells<typename A::Cell> cells,
@@ -83,28 +85,28 @@ __device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kRows][kColum
   static_assert(kRows == 2);
   typename A::Weight even[Taps];
   typename A::Weight odd[Taps];
-  constexpr int kLast = (kColumns + Taps - 2) / kFour;
-  typename A::Cell ahead[kFour];
-  const auto add = [&](auto& upper, auto& lower, auto sees, auto more) {
+  constexpr int kLast = (kColumns + Taps - 2) / kQuad;
+  typename A::Cell ahead[kQuad];
+  const auto add = [&](auto& upper, auto& lower, auto covers, auto more) {
     const auto read = [&](int quad, auto& cell) {
       if (quad == 0) {
 #pragma unroll
-        for (int i = 0; i < kFour; ++i)
+        for (int i = 0; i < kQuad; ++i)
           cell[i] = ahead[i];
       } else {
         read_row<true>(cells.quad(quad), cell);
       }
       if (quad == kLast) {
-        cells.step();
+        cells.next_row();
         if constexpr (decltype(more)::value) read_row<true>(cells.quad(0), ahead);
       }
     };
-    add_row<Taps, A>(sum, read, sees, [&](int t) { return t == 0 ? upper : lower; });
+    add_row<Taps, A>(sum, read, covers, [&](int t) { return t == 0 ? upper : lower; });
   };
   constexpr std::true_type kMore;
   read_row<true>(cells.quad(0), ahead);
   const auto both = [](int) { return true; };
-  // Output row t sees row r of the cells under mask row r - t.
+  // Output row t multiplies row r of the cells with mask row r - t.
   read_weights<false>(weights, even);
   add(
       even, even, [](int t) { return t == 0; }, kMore);
@@ -121,15 +123,17 @@ __device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kRows][kColum
       odd, odd, [](int t) { return t == 1; }, std::false_type{});
 }
 
-// The ways through a mask. kStaged: its weights lie in shared memory, in rows of `columns`, so that
-// it need not have a place in constant memory. kSegments: serves masks in several segments.
+// The policies of coarsened_kernel(), each a way to loop over a mask. kSharedWeights: the weights
+// lie in shared memory, in rows of `columns`, so that the mask need not fit constant memory.
+// kSegments: the policy serves masks in several segments.
 
-/// Masks of Width columns, from constant memory: beyond 12 in two parts, as code would be longer
-/// than the instruction cache likes.
-constexpr int kChunk = 8;
+/// Mask columns that add_columns() takes at once where a mask has more than 12: longer code would
+/// miss the instruction cache.
+constexpr int kColumnBlock = 8;
+/// Masks of Width columns, from constant memory; those of more than 12 in two blocks of columns.
 template <int Width>
 struct Narrow {
-  static constexpr bool kStaged = false;
+  static constexpr bool kSharedWeights = false;
   static constexpr bool kSegments = false;
 
   static __host__ __device__ int columns(int) { return Width; }
@@ -140,19 +144,20 @@ struct Narrow {
                                              const typename A::Weight* weights, int, int rows) {
     constexpr bool kOdd = Width % 2 != 0;
     if constexpr (Width > 12) {
-      add_columns<kChunk, kOdd, A>(sum, cells, weights, Width, rows);
-      add_columns<Width - kChunk, kOdd, A>(sum, cells.next(), weights + kChunk, Width, rows);
+      add_columns<kColumnBlock, kOdd, A>(sum, cells, weights, Width, rows);
+      add_columns<Width - kColumnBlock, kOdd, A>(sum, cells.next_columns(), weights + kColumnBlock,
+                                                 Width, rows);
     } else {
       add_columns<Width, kOdd, A>(sum, cells, weights, Width, rows);
     }
   }
 };
 
-/// Masks of any width from constant memory, kChunk columns at a time and then the one to eight that
-/// are left. One kernel for all of them: a kernel for each remainder would contain the chunk again,
-/// and takes the compiler eight times as long.
-struct Chunked {
-  static constexpr bool kStaged = false;
+/// Masks of any width from constant memory, kColumnBlock columns at a time and then the one to
+/// eight that remain. One kernel serves all widths: a kernel for each remainder would contain the
+/// code of a block again, and take the compiler eight times as long.
+struct ColumnBlocks {
+  static constexpr bool kSharedWeights = false;
   static constexpr bool kSegments = true;
 
   static __host__ __device__ int columns(int mask_width) { return mask_width; }
@@ -163,22 +168,23 @@ struct Chunked {
                                              const typename A::Weight* weights, int columns,
                                              int rows) {
     if (columns % 2 != 0)
-      add_chunks<A, true>(sum, cells, weights, columns, rows);
+      add_blocks<A, true>(sum, cells, weights, columns, rows);
     else
-      add_chunks<A, false>(sum, cells, weights, columns, rows);
+      add_blocks<A, false>(sum, cells, weights, columns, rows);
   }
 
  private:
   template <class A, bool kOdd>
-  static __device__ __forceinline__ void add_chunks(typename A::Sum (&sum)[kRows][kColumns],
+  static __device__ __forceinline__ void add_blocks(typename A::Sum (&sum)[kRows][kColumns],
                                                     Cells<typename A::Cell> cells,
                                                     const typename A::Weight* weights, int columns,
                                                     int rows) {
     int left = columns;
 #pragma unroll 1
-    for (; left > kChunk; left -= kChunk, weights += kChunk, cells = cells.next())
-      add_columns<kChunk, kOdd, A>(sum, cells, weights, columns, rows);
-    // As chunks are even, the remainder is odd where the width is.
+    for (; left > kColumnBlock;
+         left -= kColumnBlock, weights += kColumnBlock, cells = cells.next_columns())
+      add_columns<kColumnBlock, kOdd, A>(sum, cells, weights, columns, rows);
+    // Blocks are even, so the remainder is odd where the width is.
     constexpr int kFirst = kOdd ? 1 : 2;
     if (left == kFirst)
       add_columns<kFirst, kOdd, A>(sum, cells, weights, columns, rows);
@@ -191,12 +197,12 @@ struct Chunked {
   }
 };
 
-/// All other masks, Taps weights at a time: wider sums, rows for several tiles of a narrow mask, or
-/// no place in constant memory. If Padded, weights of zero fill rows to whole Taps; else the one to
-/// three that are left come together.
+/// All other masks, Taps weights at a time: wider sums, narrow masks in several segments, and masks
+/// that do not fit constant memory. If Padded, weights of zero pad rows to a multiple of Taps;
+/// otherwise the remaining one to three weights are added together.
 template <int Taps, bool Padded>
 struct AnyMask {
-  static constexpr bool kStaged = true;
+  static constexpr bool kSharedWeights = true;
   static constexpr bool kSegments = true;
 
   static __host__ __device__ int columns(int mask_width) {
@@ -209,32 +215,32 @@ struct AnyMask {
                                              const typename A::Weight* weights, int columns,
                                              int rows) {
 #pragma unroll 1
-    for (int r = 0; r < rows + kRows - 1; ++r, cells.step()) {
+    for (int r = 0; r < rows + kRows - 1; ++r, cells.next_row()) {
       const auto add_taps = [&](int k, auto taps) {
         constexpr int kTaps = decltype(taps)::value;
-        const auto sees = [&](int t) { return t <= r && r - t < rows; };
+        const auto covers = [&](int t) { return t <= r && r - t < rows; };
         typename A::Weight weight[kRows][kTaps];
 #pragma unroll
         for (int t = 0; t < kRows; ++t)
-          if (sees(t)) read_row<Padded>(weights + (r - t) * columns + k, weight[t]);
+          if (covers(t)) read_row<Padded>(weights + (r - t) * columns + k, weight[t]);
         const auto read = [&](int quad, auto& cell) {
-          const int column = k + kFour * quad;
-          if constexpr (Taps % kFour == 0) {
+          const int column = k + kQuad * quad;
+          if constexpr (Taps % kQuad == 0) {
             read_row<true>(cells.at(column), cell);
           } else {
 #pragma unroll
-            for (int i = 0; i < kFour; ++i)
+            for (int i = 0; i < kQuad; ++i)
               cell[i] = *cells.at(column + i);
           }
         };
-        add_row<kTaps, A>(sum, read, sees, [&](int t) { return weight[t]; });
+        add_row<kTaps, A>(sum, read, covers, [&](int t) { return weight[t]; });
       };
       int k = 0;
 #pragma unroll 1
       for (; k + Taps <= columns; k += Taps)
         add_taps(k, std::integral_constant<int, Taps>{});
       if constexpr (!Padded && Taps > 1) {
-        static_assert(Taps == kFour);
+        static_assert(Taps == kQuad);
         const int left = columns - k;
         if (left == 1)
           add_taps(k, std::integral_constant<int, 1>{});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `coarsened` in int32: rational masks whose sums a float does not hold.
+// Kernel `coarsened` with int32 sums: rational masks whose sums a float cannot hold exactly.
+// coarsened.cuh describes the kernel.
 #include "kernels/cuda/coarsened/coarsened.cuh"
 
 namespace convolve {

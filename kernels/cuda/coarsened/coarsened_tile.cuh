@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the parts of kernel `coarsened` agree on: the block's tile, a thread's register tile in it,
+// What the parts of kernel `coarsened` share: the tile of a block, the register tile of a thread,
 // and wide reads of shared memory.
 #pragma once
 
@@ -14,26 +14,27 @@ namespace {
 constexpr int kThreadsX = 8;
 constexpr int kThreadsY = 16;
 constexpr int kThreads = kThreadsX * kThreadsY;
-constexpr int kRows = 2;      ///< Output rows of a thread,
-constexpr int kColumns = 16;  ///< and columns: all adjacent.
-constexpr int kFour = 4;      ///< Of them are read, and mostly stored, at once.
-constexpr int kFours = kColumns / kFour;
+constexpr int kRows = 2;                  ///< Adjacent output rows of a thread.
+constexpr int kColumns = 16;              ///< Adjacent output columns of a thread.
+constexpr int kQuad = 4;                  ///< Columns that are read, and mostly stored, at once.
+constexpr int kQuads = kColumns / kQuad;  ///< Quads of a row of a thread.
 constexpr int kTileWidth = kThreadsX * kColumns;
 constexpr int kTileHeight = kThreadsY * kRows;
 static_assert(kTileWidth == kCoarsenedTileWidth && kTileHeight == kCoarsenedTileHeight,
               "plans show another tile");
-static_assert(kFours == kParts, "neighbours would read the same banks");
+static_assert(kQuads == kParts, "neighbours would read the same banks");
 
-/// Where a thread's cells lie in a row of the tile, from its first column or 8 n columns further
-/// on: of its quads two and two are a part from each other, as quads are dealt out to the parts.
-/// Distances are in bytes, as then an address is one instruction.
+/// The cells of a thread in a row of the tile, from its first column or 8 n columns further on.
+/// Successive quads lie in different parts of the row: quad 1 is one part behind quad 0, quads 2
+/// and 3 are `pair_stride` behind quads 0 and 1. Distances are in bytes, so that an address takes
+/// one instruction.
 template <class Cell>
 struct Cells {
   static constexpr int kCellBytes = sizeof(Cell);
 
   const unsigned char* first;
-  int part;  ///< From one part to the next.
-  int hop;   ///< From the first two quads to the next two.
+  int part;         ///< From one part to the next.
+  int pair_stride;  ///< From the first two quads to the next two.
 
   /// At the thread's first column.
   static __device__ Cells of(const Cell* first, int part) {
@@ -41,23 +42,26 @@ struct Cells {
     return {reinterpret_cast<const unsigned char*>(first), bytes, 2 * bytes};
   }
 
-  /// 8 columns on. The parts are four: from the last two the way leads back to the first two.
-  __device__ Cells next() const { return {first + hop, part, kFour * kCellBytes - hop}; }
+  /// 8 columns further on. There are four parts: behind the last two follow the first two again.
+  __device__ Cells next_columns() const {
+    return {first + pair_stride, part, kQuad * kCellBytes - pair_stride};
+  }
 
-  /// A row further down.
-  __device__ void step() { first += kParts * part; }
+  /// To the next row.
+  __device__ void next_row() { first += kParts * part; }
 
   __device__ const Cell* quad(int i) const {
-    return reinterpret_cast<const Cell*>(first + i % 2 * part + i / 2 % 2 * hop) + i / 4 * kFour;
+    return reinterpret_cast<const Cell*>(first + i % 2 * part + i / 2 % 2 * pair_stride) +
+           i / 4 * kQuad;
   }
 
   /// The cell `column` columns on from the thread's first column.
   __device__ const Cell* at(int column) const {
-    return reinterpret_cast<const Cell*>(first) + place_of(column, part / kCellBytes);
+    return reinterpret_cast<const Cell*>(first) + cell_offset(column, part / kCellBytes);
   }
 };
 
-/// Reads N values from shared memory, 16 bytes at a time if `from` is Aligned to that.
+/// Reads N values from shared memory, 16 bytes at a time if `from` is Aligned to 16 bytes.
 template <bool Aligned, int N, class T>
 __device__ void read_row(const T* from, T (&to)[N]) {
   if constexpr (Aligned && sizeof(T) == 4 && N % 4 == 0) {

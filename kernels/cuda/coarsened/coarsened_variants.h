@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The variants of kernel `coarsened`, one for each kind of sum.
+// The variants of kernel `coarsened`, one for each kind of accumulator.
 #pragma once
 
 #include "kernels/cuda/device/variant.h"
 
 namespace convolve {
 
-extern const Variant kCoarsenedIntVariant;   ///< int32; kCoarsenedVariant: float;
-extern const Variant kCoarsenedWideVariant;  ///< double, and several digits.
+// kCoarsenedVariant, with float sums, is in variant.h.
+extern const Variant kCoarsenedIntVariant;   ///< Sums in int32.
+extern const Variant kCoarsenedWideVariant;  ///< Sums in double and in several digits.
 
 }  // namespace convolve

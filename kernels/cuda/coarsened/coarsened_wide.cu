@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `coarsened` in double and in sums of several digits.
+// Kernel `coarsened` with sums in double and in several digits (kWide): masks whose sums neither
+// float nor int32 holds. coarsened.cuh describes the kernel.
 #include "kernels/cuda/coarsened/coarsened.cuh"
 
 namespace convolve {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What all CUDA kernels share: cells in, sums out, the arithmetic between them, and the way from a
-// run-time choice to a template. The loops are the kernels' own.
+// What all CUDA kernels share: loading cells, storing sums, the arithmetic between them, and the
+// selection of a template instance at run time. The loops are in the kernels themselves.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,8 +16,8 @@
 
 namespace convolve {
 
-/// Threads that a processor of the architecture in hand keeps at most (CUDA Programming Guide,
-/// technical specifications): launch bounds that ask for more do not compile.
+/// Most resident threads of a multiprocessor of the architecture that is compiled for (CUDA
+/// Programming Guide, technical specifications): launch bounds that ask for more do not compile.
 #if __CUDA_ARCH__ == 750
 constexpr int kProcessorThreads = 1024;
 #elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1100
@@ -26,22 +26,22 @@ constexpr int kProcessorThreads = 1536;
 constexpr int kProcessorThreads = 2048;
 #endif
 
-/// The epilogue in double, out of line: long, rare beside the float one, and inlined several times
-/// over it would push the kernels' loops out of the instruction cache.
+/// The epilogue in double. Out of line: it is long and rarely needed, and if it were inlined
+/// several times the loops of the kernels would not fit the instruction cache.
 static __device__ __noinline__ int finish_in_double(double sum, const Epilogue& e) {
   return finish(sum, e.wide, e.max_code);
 }
 
-/// finish_linear() in the low 16 bits, whatever lies above: for codes that are packed at once. The
-/// addition is that of round_to_even(), whose last subtraction can go.
+/// finish_linear() in the low 16 bits; the bits above are undefined. For codes that are packed
+/// next. The addition is that of round_to_even(), whose final subtraction is not needed here.
 static __device__ __forceinline__ int finish_linear_low_bits(float sum, const EpilogueOf<float>& e,
                                                              int max_code) {
   const float code = clamp_to(e.base + e.scale * sum, 0.0f, static_cast<float>(max_code));
   return __float_as_int(__fadd_rn(code, 12582912.0f));
 }
 
-/// How one accumulator adds up. `Cell` holds an input value (code - black, an integer of at most 17
-/// bits) in shared memory or a register: 4 bytes in all of them.
+/// How sums are made in one accumulator. `Cell` holds an input value (code - black, an integer of
+/// at most 17 bits) in shared memory or a register; it has 4 bytes in all of them.
 template <Accumulator accumulator>
 struct Arithmetic;
 
@@ -51,19 +51,19 @@ struct Arithmetic<Accumulator::kFloat32> {
   using Weight = float;
   using Sum = float;
   static __device__ void mac(Sum& sum, Weight weight, Cell cell) { sum = fmaf(weight, cell, sum); }
-  static __device__ int code(Sum sum, const Epilogue& e) {
+  static __device__ int quantise(Sum sum, const Epilogue& e) {
     return e.in_float ? finish(sum, e.narrow, e.max_code) : finish_in_double(sum, e);
   }
 };
 
-/// Signed sums: the planner proved that none leaves int32.
+/// In signed integers: the planner has proven that no sum leaves int32.
 template <>
 struct Arithmetic<Accumulator::kInt32> {
   using Cell = int;
   using Weight = std::int32_t;
   using Sum = std::int32_t;
   static __device__ void mac(Sum& sum, Weight weight, Cell cell) { sum += weight * cell; }
-  static __device__ int code(Sum sum, const Epilogue& e) { return finish_in_double(sum, e); }
+  static __device__ int quantise(Sum sum, const Epilogue& e) { return finish_in_double(sum, e); }
 };
 
 template <>
@@ -74,7 +74,7 @@ struct Arithmetic<Accumulator::kFloat64> {
   static __device__ void mac(Sum& sum, Weight weight, Cell cell) {
     sum = fma(weight, static_cast<double>(cell), sum);
   }
-  static __device__ int code(Sum sum, const Epilogue& e) { return finish_in_double(sum, e); }
+  static __device__ int quantise(Sum sum, const Epilogue& e) { return finish_in_double(sum, e); }
 };
 
 template <>
@@ -87,12 +87,12 @@ struct Arithmetic<Accumulator::kWide> {
     for (int l = 0; l < kWideLimbs; ++l)
       sum.limb[l] += static_cast<std::int64_t>(weight.limb[l]) * cell;
   }
-  static __device__ int code(const Sum& sum, const Epilogue& e) {
+  static __device__ int quantise(const Sum& sum, const Epilogue& e) {
     return finish_in_double(wide_value(sum), e);
   }
 };
 
-/// Reads the mask from global memory. Its twin for the constant bank is in bank.cuh.
+/// Reads the mask from global memory. ConstantStorage (bank.cuh) reads it from the constant bank.
 struct GlobalStorage {
   template <class Weight>
   static __device__ const Weight* weights(const MaskArguments& mask) {
@@ -114,7 +114,8 @@ __device__ inline std::int64_t sample_offset(const GroupArguments& group,
   return y * pitch + static_cast<std::int64_t>(x) * group.step + channel.offset;
 }
 
-/// The stored sample at (x, y) inside the picture. The source is read-only while a kernel runs.
+/// The stored sample at (x, y), which must lie in the picture. No launch writes the source while a
+/// kernel runs, so it is read by way of the read-only cache.
 template <class Stored>
 __device__ inline Stored load_stored(const GroupArguments& group, const ChannelArguments& channel,
                                      int x, int y) {
@@ -123,8 +124,8 @@ __device__ inline Stored load_stored(const GroupArguments& group, const ChannelA
 }
 
 /// A row of cells of one channel, ghost cells included: at(x) is the value (code - black) of the
-/// cell at any x. What is the same for all cells lies in registers, so that the loops around it
-/// keep little more than the load.
+/// cell at any x. What all cells have in common is kept in registers, so that loops over x do
+/// little more than load.
 template <class Cell, class Stored>
 struct Row {
   const std::uint8_t* first;  ///< Sample 0; null for a ghost row without signal.
@@ -134,13 +135,14 @@ struct Row {
   SampleLayout layout;
   int black;
 
-  /// 0 <= x < width, and the row has a signal. A row is far shorter than 2 GiB.
+  /// The cell at x; 0 <= x < width, and the row must have a signal. A row is far shorter than 2
+  /// GiB.
   __device__ Cell inner(int x) const {
     const auto* sample = reinterpret_cast<const Stored*>(first + static_cast<unsigned>(x * step));
     return static_cast<Cell>(decode_sample(__ldg(sample), layout) - black);
   }
 
-  /// All of the `count` cells from `x` on may be read with inner().
+  /// True if all `count` cells from `x` on may be read with inner().
   __device__ bool covers(int x, int count) const {
     return first != nullptr && x >= 0 && x + count <= width;
   }
@@ -151,7 +153,7 @@ struct Row {
   }
 };
 
-/// The row at any y. The source is read-only while a kernel runs.
+/// The row at any y, ghost rows included.
 template <class Cell, class Stored>
 __device__ inline Row<Cell, Stored> cell_row(const GroupArguments& group,
                                              const ChannelArguments& channel, int y) {
@@ -168,22 +170,22 @@ __device__ inline void store_stored(const GroupArguments& group, const ChannelAr
       stored;
 }
 
-/// Rounds, clamps and stores the sum for the output at (x, y).
+/// Quantises the sum for the output at (x, y), and stores it.
 template <class Arithmetic, class Stored>
 __device__ inline void store_sum(const GroupArguments& group, const ChannelArguments& channel,
                                  int x, int y, const typename Arithmetic::Sum& sum) {
-  const int code = Arithmetic::code(sum, channel.epilogue);
+  const int code = Arithmetic::quantise(sum, channel.epilogue);
   store_stored(group, channel, x, y, encode_sample<Stored>(code, channel.layout));
 }
 
-/// What an unfiltered channel gets, bit for bit.
+/// Copies a sample of a channel that is not filtered, bit for bit.
 template <class Stored>
 __device__ inline void copy_sample(const GroupArguments& group, const ChannelArguments& channel,
                                    int x, int y) {
   store_stored(group, channel, x, y, load_stored<Stored>(group, channel, x, y));
 }
 
-/// What the kernels of a .cu are called with: everything is constant over the grid.
+/// A kernel. Its arguments are constant over the grid.
 using Kernel = void (*)(LaunchArguments);
 
 /// Returns select(Arithmetic<...>{}, Stored{}) for the types that `arguments` asks for.
@@ -206,8 +208,8 @@ auto select_types(const LaunchArguments& arguments, Select&& select) {
   return with_sample(Arithmetic<Accumulator::kWide>{});
 }
 
-/// Blocks of `tile_width` x `tile_height` outputs that cover the group. Tiles of one row still stay
-/// below the 65535 blocks that grid.y allows, as pictures have at most 32768 rows.
+/// A grid of blocks of `tile_width` x `tile_height` outputs that cover the group. Even tiles of one
+/// row keep within the 65535 blocks that grid.y allows, as pictures have at most 32768 rows.
 inline dim3 grid_of_tiles(const GroupArguments& group, int tile_width, int tile_height) {
   const auto tiles = [](int cells, int tile) {
     return static_cast<unsigned>((static_cast<std::int64_t>(cells) + tile - 1) / tile);
@@ -215,9 +217,10 @@ inline dim3 grid_of_tiles(const GroupArguments& group, int tile_width, int tile_
   return dim3(tiles(group.width, tile_width), tiles(group.height, tile_height));
 }
 
-/// Makes `kernel` (a __global__ function of any signature) load now, and lets its blocks ask for
-/// `shared_bytes`. Above the 48 KB that need no asking the limit becomes all the device has: it
-/// holds for the function, not for the launch, so a second job must never lower it.
+/// Makes `kernel`, a __global__ function of any signature, load now, and allows its blocks
+/// `shared_bytes` of dynamic shared memory. Above the default limit of 48 KB the limit is raised to
+/// all that the device has: it belongs to the function, not to the launch, so a second job must
+/// never lower it.
 template <class Function>
 cudaError_t load_kernel(Function* kernel, std::size_t shared_bytes) {
   cudaFuncAttributes attributes;
@@ -231,7 +234,8 @@ cudaError_t load_kernel(Function* kernel, std::size_t shared_bytes) {
                               most - static_cast<int>(attributes.sharedSizeBytes));
 }
 
-/// Blocks of `threads` threads without dynamic shared memory that the current device holds at once.
+/// Sets `blocks` to the number of blocks of `threads` threads, without dynamic shared memory, that
+/// the current device holds at once.
 template <class Function>
 cudaError_t resident_blocks(Function* kernel, int threads, int* blocks) {
   int device = 0, processors = 0, each = 0;
@@ -244,7 +248,7 @@ cudaError_t resident_blocks(Function* kernel, int threads, int* blocks) {
   return error;
 }
 
-/// Enqueues `kernel`; unlike <<<>>> it returns the launch's own error.
+/// Enqueues `kernel`. Unlike <<<>>> it returns the error of this launch, not of an earlier one.
 inline cudaError_t launch_kernel(Kernel kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
                                  LaunchArguments arguments, cudaStream_t stream) {
   void* parameters[] = {&arguments};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Copies to shared memory that go on while others are used (cp.async), in stages.
+// Asynchronous copies to shared memory (cp.async) in stages: while one stage is used the next ones
+// are on their way.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,14 +8,14 @@
 namespace convolve {
 namespace {
 
-/// What this thread has begun to copy since the last end_stage() is a stage.
+/// All copies that this thread has begun since the last end_stage() become one stage.
 __device__ __forceinline__ void end_stage() {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
 
-/// All stages are there but the last kUnderway ones.
+/// Waits until all stages of this thread but the last kUnderway are complete.
 template <int kUnderway>
 __device__ __forceinline__ void wait_for_stages() {
 #if __CUDA_ARCH__ >= 800

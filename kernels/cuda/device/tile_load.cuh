@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The way of an input tile into shared memory, for kernels that filter from there.
+// Loading an input tile into shared memory, for kernels that filter from there.
 //
-// One load and one conversion per cell cost more than a small mask's arithmetic. So runs of four
-// cells ("quads") that lie whole in the picture go as words: a thread asks for all its words before
-// it uses one, a byte becomes a float by one permutation and one addition, and four cells leave in
-// one store. Ghosts, and samples that are not adjacent, go cell by cell.
+// One load and one conversion for each cell would cost more than the arithmetic of a small mask. So
+// four adjacent cells (a quad) that lie inside the picture are loaded as words: a thread issues all
+// its loads before it uses the first, a byte becomes a float by one permutation and one addition,
+// and a quad is stored at once. Ghost cells, and samples that are not adjacent, are loaded cell by
+// cell.
 #pragma once
 
 #include <type_traits>
@@ -15,51 +16,53 @@
 namespace convolve {
 namespace {
 
-/// Cells and weights are 4 bytes in the arithmetics that matter; rows start on 16 bytes.
+/// Rounds up to whole quads of 16 bytes, on which rows begin: cells and weights have 4 bytes in the
+/// arithmetics that matter.
 __host__ __device__ constexpr int padded(int n) {
   return (n + 3) / 4 * 4;
 }
 
-/// A row's quads are dealt out to so many parts, one each in turn: a thread that filters 16 columns
-/// begins kParts quads after its neighbour, and what both read at once lies side by side.
+/// The quads of a row are distributed in turn to kParts parts. A thread that filters 16 columns
+/// begins kParts quads after its neighbour, so what both read at once lies side by side in one
+/// part, in different banks.
 constexpr int kParts = 4;
 
-/// Cells of a part of rows of `columns` cells.
+/// Cells of a part, for rows of `columns` cells.
 __host__ __device__ constexpr int part_pitch(int columns) {
   return padded(padded(columns) / 4);
 }
 
-/// Where the cell in `column` of a row lies.
-__host__ __device__ constexpr int place_of(int column, int part) {
-  // Shifts: a signed division would be several instructions.
+/// Offset of the cell in `column` from the start of its row; `part`: cells of a part.
+__host__ __device__ constexpr int cell_offset(int column, int part) {
+  // Shifts, as a signed division would take several instructions.
   return (column >> 2 & kParts - 1) * part + (column >> 4) * 4 + (column & 3);
 }
 
-/// Rows this far apart at most, 32 bits hold the way through a tile.
+/// Largest distance of rows at which all offsets within a tile fit 32 bits.
 constexpr std::int64_t kFarthestPitch = 1 << 22;
 
-/// Where the tile lies: cells of the picture and its ghosts.
+/// The cells of the picture, and its ghost cells, that a tile has.
 struct TileBox {
   int x0, y0;  ///< The first cell.
   int columns, rows;
-  int quads;  ///< Of a row in shared memory: all tiles of a mask have as many.
+  int quads;  ///< Quads of a row in shared memory, the same for all tiles of a launch.
 
-  /// Cells of a part of a row.
+  /// Cells of a part.
   __host__ __device__ int part() const { return part_pitch(4 * quads); }
 
   /// Cells from row to row.
   __host__ __device__ int pitch() const { return kParts * part(); }
 
-  /// All rows lie in the picture, and near enough to each other for 32-bit offsets.
+  /// True if all rows lie in the picture, and so near to each other that offsets fit 32 bits.
   __device__ bool inside(const GroupArguments& group) const {
     return y0 >= 0 && y0 + rows <= group.height && group.src_pitch >= 0 &&
            group.src_pitch <= kFarthestPitch;
   }
 };
 
-/// Asks the L2 cache for the rows of a tile, which a launch before this one may still write: the
-/// cache is the same for both. Each of kThreads threads asks for single sectors: rows as a whole
-/// take an instruction that a warp's threads execute one after the other.
+/// Prefetches the rows of a tile to the L2 cache; a launch before this one may still write them
+/// (prefetch_l2()). Each of kThreads threads takes single sectors: an instruction for whole rows
+/// would be executed for one thread of a warp after the other.
 template <int kThreads>
 __device__ inline void prefetch_tile(const GroupArguments& group, const TileBox& box) {
   constexpr int kAcross = 8;
@@ -74,16 +77,17 @@ __device__ inline void prefetch_tile(const GroupArguments& group, const TileBox&
 #pragma unroll 1
     for (unsigned byte = (first_sector + thread % kAcross) * kSectorBytes; byte < end_byte;
          byte += kAcross * kSectorBytes)
-      fetch_ahead(row + byte);
+      prefetch_l2(row + byte);
   }
 }
 
-/// What goes as words of every row of the tile. No word reaches out of the picture's rows.
+/// The columns of a tile that are loaded as quads, the same in every row. No word reaches beyond
+/// the rows of the picture.
 struct QuadSpan {
-  int first = 0;         ///< Column of the tile, whole quads.
-  int quads = 0;         ///< From there on.
-  int misalignment = 0;  ///< Bytes from a word's start to the first cell.
-  int start = 0;         ///< Byte of the picture's row where that word lies.
+  int first = 0;         ///< First column in the tile, a multiple of four.
+  int quads = 0;         ///< Number of quads from there on.
+  int misalignment = 0;  ///< Bytes from the start of a word to the first cell.
+  int start = 0;         ///< Offset of that word in the row of the picture, bytes.
 };
 
 /// Four adjacent samples as they lie in memory.
@@ -91,9 +95,9 @@ template <class Stored>
 struct Quad {
   static constexpr int kWords = sizeof(Stored);
   static constexpr int kBytes = 4 * kWords;
-  unsigned word[kWords + 1];  ///< One more, as they may start inside a word.
+  unsigned word[kWords + 1];  ///< One more, as the samples may begin inside a word.
 
-  /// `from`: the word with the first of them.
+  /// `from`: the word that has the first sample.
   __device__ void load(const std::uint8_t* from) {
 #pragma unroll
     for (int w = 0; w <= kWords; ++w)
@@ -101,7 +105,8 @@ struct Quad {
   }
 };
 
-/// Makes four cells of a quad. Integers get into a float's low bits below the exponent of 2^23.
+/// Makes four cells of a quad. As a float an integer is put below the exponent of 2^23, from which
+/// 2^23 and the black level are then subtracted.
 template <class Cell, class Stored>
 class QuadDecoder {
  public:
@@ -134,7 +139,7 @@ class QuadDecoder {
     return __byte_perm(__funnelshift_r(word, next, skip_), 0, order_) >> shift_ & mask_;
   }
 
-  /// The bits of the cell whose code `selector` picks.
+  /// The bits of the cell whose code `selector` selects.
   __device__ int cell(unsigned codes, unsigned selector) const {
     const unsigned bits = __byte_perm(codes, kFloat ? 0x4B000000u : 0u, selector);
     if constexpr (kFloat)
@@ -148,12 +153,13 @@ class QuadDecoder {
   Cell bias_;
 };
 
-/// Loads tiles by blocks of 32 x kLines threads, kBatch quads of a thread at once. The tile's
-/// memory has at least kTileRows rows of at least 32 quads, and whole kLines of them.
+/// Loads tiles by blocks of 32 x kLines threads, kBatch quads of a thread in flight at once. The
+/// memory of a tile must have at least kTileRows rows of at least 32 quads, and a multiple of
+/// kLines rows.
 template <int kLines, int kTileRows, int kBatch, class Cell, class Stored>
 class TileLoader {
  public:
-  /// `source_rows`: shared memory for box.rows pointers, which tiles at the border take.
+  /// `source_rows`: shared memory for box.rows pointers, which tiles at the border use.
   __device__ TileLoader(const GroupArguments& group, const ChannelArguments& channel,
                         const TileBox& box, const std::uint8_t** source_rows)
       : group_(group), channel_(channel), box_(box), rows_(source_rows) {
@@ -162,10 +168,10 @@ class TileLoader {
     const int misalignment = static_cast<int>(address % 4);
     if (group.step == static_cast<int>(sizeof(Stored)) && group.src_pitch % 4 == 0) {
       span_ = {0, box.quads, misalignment, box.x0 * group.step - misalignment};
-      // Words of four samples and more to the left of the first, and to the right of the last.
+      // The words may reach four samples beyond the first and the last quad.
       if (box.x0 < 4 || box.x0 + 4 * box.quads + 4 > group.width) bound_span();
     }
-    // Only zero borders have rows without signal.
+    // Only Border::kZero has rows without signal.
     const bool zero = group.border == Border::kZero;
     first_row_ = zero ? max(0, -box.y0) : 0;
     end_row_ = zero ? min(box.rows, group.height - box.y0) : box.rows;
@@ -185,7 +191,7 @@ class TileLoader {
         load_quads<false>(tile);
     }
     if (span_.first != 0 || 4 * span_.quads < box_.columns) {
-      if (span_.quads != 0) __syncthreads();  // load_quads() has written there, too.
+      if (span_.quads != 0) __syncthreads();  // load_quads() has written to the same cells.
       load_cells(tile);
     }
     if (first_row_ != 0 || end_row_ != box_.rows) clear_rows(tile);
@@ -193,11 +199,13 @@ class TileLoader {
 
  private:
   static constexpr int kThreads = 32 * kLines;
-  static constexpr int kSureBatch = kTileRows / kLines;  ///< Rows that every tile has memory for.
+  static constexpr int kGuaranteedBatch =
+      kTileRows / kLines;  ///< Quads of a thread in rows that every tile has.
 
-  /// Leaves of the span what lies in the picture.
+  /// Shrinks the span to the quads whose words lie in the picture.
   __device__ void bound_span() {
-    // Samples that the first quad's words reach to the left of it, and the last one's to the right.
+    // How many samples the words of the first quad reach to its left, and those of the last to its
+    // right.
     const int before = span_.misalignment / static_cast<int>(sizeof(Stored));
     const int after = 4 / static_cast<int>(sizeof(Stored)) - before;
     const int first = padded(max(0, before - box_.x0));
@@ -209,25 +217,27 @@ class TileLoader {
 
   static __device__ int thread() { return threadIdx.y * 32 + threadIdx.x; }
 
-  /// The picture's row at `y`, from span_.start on.
+  /// Row `y` of the picture, from span_.start on.
   __device__ const std::uint8_t* picture_row(int y) const {
     return group_.src + sample_offset(group_, channel_, group_.src_pitch, 0, y) + span_.start;
   }
 
-  /// Finds the rows of the picture that border_index() leads to.
+  /// Stores in rows_ the address of the row of the picture that each row of the tile is or repeats.
   __device__ void find_rows() const {
 #pragma unroll 1
     for (int r = first_row_ + thread(); r < end_row_; r += kThreads)
       rows_[r - first_row_] = picture_row(border_index(group_.border, box_.y0 + r, group_.height));
   }
 
-  /// Row `r` of those with a signal. Inside the picture it need not be looked up.
+  /// Row `r`, counted from the first with a signal. Inside the picture its address is computed, not
+  /// looked up.
   __device__ const std::uint8_t* row(int r) const {
     return inside_ ? picture_row(box_.y0 + r) : rows_[r];
   }
 
-  /// A warp a row for the first 32 quads; those of the halo beyond as one sequence, so that no
-  /// thread idles there. Each thread asks for the first of these before it waits for any quad.
+  /// Loads the span: the first 32 quads of a row by a warp, and the other quads of all rows, the
+  /// halo, as one sequence, so that no thread idles. Each thread begins to load its first quad of
+  /// the halo before it waits for any other.
   template <bool Inside>
   __device__ void load_quads(Cell* tile) const {
     const QuadDecoder<Cell, Stored> decoder(channel_, span_.misalignment);
@@ -239,7 +249,7 @@ class TileLoader {
     const int rows = end_row_ - first_row_;
     Cell* const first = tile + first_row_ * box_.pitch();
     const int more = box_.quads - 32;
-    // Divides by multiplying: exact for products below 2^32.
+    // Division by multiplication with the reciprocal: exact for products below 2^32.
     const unsigned reciprocal =
         more > 1 ? 0xFFFFFFFFu / static_cast<unsigned>(more) + 1 : 0xFFFFFFFFu;
     const auto halo_row = [&](int i) {
@@ -254,26 +264,26 @@ class TileLoader {
     const auto store_halo = [&](int i, const Quad<Stored>& quad) {
       const int r = halo_row(i);
       decoder.store(quad,
-                    first + r * box_.pitch() + place_of(4 * (i - r * more + 32), box_.part()));
+                    first + r * box_.pitch() + cell_offset(4 * (i - r * more + 32), box_.part()));
     };
     const int halo_quads = rows * more;
     Quad<Stored> halo;
     if (kBatch > 1 && thread() < halo_quads) halo = load_halo(thread());
 
     const int line = threadIdx.y;
-    // Eight threads that store at once have neighbours in one part.
-    const unsigned part = threadIdx.x / 8, place = threadIdx.x % 8;
-    const unsigned byte = quad_byte(static_cast<int>(kParts * place + part));
-    Cell* const own_place = first + part * box_.part() + 4 * place;
-    Cell* const to = own_place + line * box_.pitch();
+    // Eight threads that store at once have adjacent quads of one part.
+    const unsigned part = threadIdx.x / 8, within_part = threadIdx.x % 8;
+    const unsigned byte = quad_byte(static_cast<int>(kParts * within_part + part));
+    Cell* const first_cell = first + part * box_.part() + 4 * within_part;
+    Cell* const to = first_cell + line * box_.pitch();
     int r = 0;
     if constexpr (Inside && kBatch > 1) {
-      const auto exists = [&](int n) { return n < kSureBatch || n * kLines < rows; };
+      const auto exists = [&](int n) { return n < kGuaranteedBatch || n * kLines < rows; };
       const unsigned own = static_cast<unsigned>(line) * pitch + byte;
       Quad<Stored> quad[kBatch];
 #pragma unroll
       for (int n = 0; n < kBatch; ++n)
-        if (n < kSureBatch)
+        if (n < kGuaranteedBatch)
           quad[n].load(origin + (own + static_cast<unsigned>(n * kLines) * pitch));
         else if (exists(n))
           quad[n].load(row_at(min(line + n * kLines, rows - 1)) + byte);
@@ -282,17 +292,17 @@ class TileLoader {
         if (exists(n)) decoder.store(quad[n], to + n * kLines * box_.pitch());
       r = kBatch * kLines;
     }
-    constexpr int kFew = kBatch < 4 ? kBatch : 4;
+    constexpr int kSmallBatch = kBatch < 4 ? kBatch : 4;
 #pragma unroll 1
-    for (r += line; r < rows; r += kFew * kLines) {
-      Quad<Stored> quad[kFew];
+    for (r += line; r < rows; r += kSmallBatch * kLines) {
+      Quad<Stored> quad[kSmallBatch];
 #pragma unroll
-      for (int n = 0; n < kFew; ++n)
+      for (int n = 0; n < kSmallBatch; ++n)
         if (r + n * kLines < rows) quad[n].load(row_at(r + n * kLines) + byte);
 #pragma unroll
-      for (int n = 0; n < kFew; ++n)
+      for (int n = 0; n < kSmallBatch; ++n)
         if (r + n * kLines < rows)
-          decoder.store(quad[n], own_place + (r + n * kLines) * box_.pitch());
+          decoder.store(quad[n], first_cell + (r + n * kLines) * box_.pitch());
     }
 
     if (kBatch > 1 && thread() < halo_quads) store_halo(thread(), halo);
@@ -301,14 +311,14 @@ class TileLoader {
       store_halo(i, load_halo(i));
   }
 
-  /// Where the words of quad `q` of a row lie. Quads beside the span get copies of its outermost:
-  /// that is cheaper than asking.
+  /// Offset of the words of quad `q` of a row. Quads outside the span repeat its outermost quad, as
+  /// that is cheaper than a branch; load_cells() overwrites them.
   __device__ unsigned quad_byte(int q) const {
     return static_cast<unsigned>(min(max(q - span_.first / 4, 0), span_.quads - 1)) *
            Quad<Stored>::kBytes;
   }
 
-  /// The columns that load_quads() leaves: a warp a row.
+  /// Loads the columns outside the span, a warp for each row.
   __device__ void load_cells(Cell* tile) const {
     constexpr int kCells = kBatch < 5 ? kBatch : 5;
     const int lane = threadIdx.x, line = threadIdx.y;
@@ -329,7 +339,7 @@ class TileLoader {
 #pragma unroll
         for (int n = 0; n < kCells; ++n)
           if (r + n * kLines < rows)
-            tile[(first_row_ + r + n * kLines) * box_.pitch() + place_of(c, box_.part())] =
+            tile[(first_row_ + r + n * kLines) * box_.pitch() + cell_offset(c, box_.part())] =
                 x == kNoSignal
                     ? Cell(0)
                     : static_cast<Cell>(decode_sample(stored[n], channel_.layout) - channel_.black);
@@ -343,7 +353,7 @@ class TileLoader {
       if (r < first_row_ || r >= end_row_)
 #pragma unroll 1
         for (int c = threadIdx.x; c < box_.columns; c += 32)
-          tile[r * box_.pitch() + place_of(c, box_.part())] = Cell(0);
+          tile[r * box_.pitch() + cell_offset(c, box_.part())] = Cell(0);
   }
 
   const GroupArguments& group_;
@@ -352,7 +362,7 @@ class TileLoader {
   const std::uint8_t** rows_;
   QuadSpan span_;
   int first_row_, end_row_;  ///< Rows with a signal.
-  bool inside_;              ///< All rows lie in the picture, and are kTileRows at least.
+  bool inside_;              ///< All rows lie in the picture, and there are at least kTileRows.
 };
 
 }  // namespace

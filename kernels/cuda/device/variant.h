@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What a CUDA kernel variant is to the host side: a table of functions and the arguments they take.
-// One .cu file per variant defines one of these.
+// What a CUDA kernel variant is to the host: a table of functions, and the arguments that they
+// take. Each .cu file defines one variant or is part of one.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,12 +28,12 @@ struct ChannelArguments {
   SampleLayout layout;
   int black = 0;
   Epilogue epilogue;
-  BoxDivision division;  ///< box.
-  DigitEpilogue digits;  ///< separable on tensor cores.
+  BoxDivision division;  ///< Kernel box.
+  DigitEpilogue digits;  ///< Kernel separable on tensor cores.
 };
 
-/// One component group: `width` x `height` pixels of `channels` samples, `step` bytes apart.
-/// Everything that is constant over the grid travels by value.
+/// One component group: `width` x `height` pixels of `channels` samples, `step` bytes from pixel to
+/// pixel. Everything that is constant over the grid is passed by value.
 struct GroupArguments {
   const std::uint8_t* src = nullptr;
   std::uint8_t* dst = nullptr;
@@ -49,8 +49,8 @@ struct GroupArguments {
 };
 
 /// The mask as a kernel reads it: weights of the plan's accumulator, row-major; for separable the
-/// row's weights, then the column's. shift has none: its mask is the one tap, whose weight is in
-/// the epilogue, and whose anchor may lie outside.
+/// weights of the row, then those of the column. Kernel shift reads none: its one weight is part of
+/// the epilogue, and its anchor, the position of the tap, may lie outside of the mask.
 struct MaskArguments {
   int width = 1;
   int height = 1;
@@ -60,36 +60,36 @@ struct MaskArguments {
   const void* global = nullptr;  ///< device memory, when storage is kGlobalMemory.
 };
 
-/// separable on tensor cores: the mask is separable_fragments.h.
+/// separable on tensor cores; the weights are SeparableFragments.
 struct SeparableArguments {
-  int column = 0;  ///< The column's first fragment.
-  int left = 0;    ///< SeparableWindow, then SeparableDigits.
+  int column = 0;  ///< Offset of the column's first fragment, in words of 16 bytes.
+  int left = 0;    ///< From here on members of SeparableWindow, then of SeparableDigits.
   int row_chunks = 1;
   int column_chunks = 1;
   int column_digits = 2;
   std::uint32_t multiplier = 1;
   std::uint32_t row_start = 0;
-  int processors = 1;    ///< Of the device,
-  int shared_bytes = 0;  ///< and the most that a block may have.
-  int steps = 1;         ///< fused: blocks of 32 rows that a thread block makes;
-  int stages = 1;        ///< two-pass: of rows that it holds.
+  int processors = 1;    ///< Multiprocessors of the device.
+  int shared_bytes = 0;  ///< Most shared memory that a block may have.
+  int iterations = 1;    ///< Fused: iterations of a block, 32 rows of outputs each.
+  int stages = 1;        ///< Two-pass: stages of input rows in shared memory.
 };
 
-/// One axis of separable on a coarse grid: SplineAxis, and where its tables begin, in words of four
-/// numbers (coarse_tables.h).
-struct CoarseAxisArguments {
+/// One axis of separable-spline: its SplineAxis, and the offsets of its tables in words of four
+/// numbers (spline_tables.h).
+struct SplineAxisArguments {
   int spacing = 1;
   int first = 0;
   int taps = 1;
-  int looks = 0;
+  int analysis_weights = 0;
   int weights = 0;
-  int draws = 0;
-  float step = 0;
-  float sum = 0;  ///< Of the weights.
+  int synthesis_weights = 0;
+  float box_weight = 0;
+  float sum = 0;  ///< Of the convolution's weights.
 };
 
-struct CoarseArguments {
-  CoarseAxisArguments column, row, cross;
+struct SplineArguments {
+  SplineAxisArguments column, row, cross;
 };
 
 struct LaunchArguments {
@@ -98,16 +98,16 @@ struct LaunchArguments {
   MaskStorage storage = MaskStorage::kConstantMemory;
   int tile_width = 0;
   int tile_height = 0;
-  int batch_rows = 0;                 ///< box: rows that a block makes between two barriers;
-  bool packed = false;                ///< and whether column sums fit 16 bits,
-  BoxForm box_form = BoxForm::kRuns;  ///< and how it goes about this plane.
+  int batch_rows = 0;                 ///< Box: rows that a block makes between two barriers.
+  bool packed = false;                ///< Box: column sums fit 16 bits.
+  BoxForm box_form = BoxForm::kRuns;  ///< Box: the form for this plane.
   bool settled = false;               ///< No launch that may still run writes the source.
   GroupArguments group;
   MaskArguments mask;
-  void* intermediate = nullptr;         ///< separable in two passes: a plane of sums,
-  std::int64_t intermediate_pitch = 0;  ///< bytes.
+  void* intermediate = nullptr;         ///< Several launches: what lies between them, and its pitch
+  std::int64_t intermediate_pitch = 0;  ///< in bytes, from row to row or component to component.
   SeparableArguments separable;
-  CoarseArguments coarse;
+  SplineArguments spline;
 };
 
 /// A kernel variant. All functions work in the current context and return their own call's error.
@@ -126,14 +126,14 @@ struct Variant {
   cudaError_t (*launch)(const LaunchArguments& arguments, cudaStream_t stream);
 };
 
-/// Bytes of device memory between the passes of separable on tensor cores, for one component.
+/// Bytes of device memory between the two launches of separable-tensor-two-pass, for one component.
 std::size_t separable_tensor_bytes(int width, int height, int column_chunks);
 
-/// Bytes of device memory between the launches of separable on a coarse grid, for one component.
-std::size_t separable_coarse_bytes(const CoarseArguments& coarse, int width, int height);
+/// Bytes of device memory between the launches of separable-spline, for one component.
+std::size_t separable_spline_bytes(const SplineArguments& coarse, int width, int height);
 
-/// The variant of a form, which for some is another for each accumulator. Forms of tensor have
-/// none: they filter whole frames (tensor_pass.h).
+/// The variant of a form, which for some forms depends on the accumulator. Forms of kernel tensor
+/// have no variants, as they filter whole frames (tensor_pass.h).
 const Variant& cuda_variant(Form form, Accumulator accumulator);
 
 extern const Variant kBasicVariant;
@@ -144,7 +144,7 @@ extern const Variant kCachedHaloVariant;
 extern const Variant kCoarsenedVariant;
 extern const Variant kSeparableVariant;
 extern const Variant kSeparableTensorVariant;
-extern const Variant kSeparableCoarseVariant;
+extern const Variant kSeparableSplineVariant;
 extern const Variant kBoxVariant;
 extern const Variant kShiftVariant;
 

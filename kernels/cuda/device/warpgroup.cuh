@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What compute capability 9.0 has for warpgroups, four warps that work as one: products from shared
-// memory, and the barriers by which warps hand tiles to each other (PTX ISA: wgmma, mbarrier).
+// Warpgroups of compute capability 9.0, four warps that work as one: matrix products from shared
+// memory, and the barriers by which producer and consumer warps hand tiles to each other (PTX ISA:
+// wgmma, mbarrier).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,14 +13,14 @@
 namespace convolve {
 namespace {
 
-/// Where a matrix lies in shared memory, without swizzling: core matrices of 8 rows x 16 bytes,
-/// each 128 bytes in a row, `across` bytes apart along k and `down` bytes apart along the other
-/// axis. All multiples of 16.
-struct MatrixPlace {
-  unsigned low;  ///< The descriptor's words; n more here moves the matrix by 16 n bytes.
+/// The descriptor of a matrix in shared memory, without swizzling: core matrices of 8 rows x 16
+/// bytes, 128 contiguous bytes each, lie `across` bytes apart along k and `down` bytes apart along
+/// the other axis. All are multiples of 16.
+struct MatrixDescriptor {
+  unsigned low;  ///< Adding n here moves the matrix by 16 n bytes.
   unsigned high;
 
-  __device__ __forceinline__ MatrixPlace(unsigned address, int across, int down)
+  __device__ __forceinline__ MatrixDescriptor(unsigned address, int across, int down)
       : low(static_cast<unsigned>(across) >> 4 << 16 | address >> 4),
         high(static_cast<unsigned>(down) >> 4) {}
 
@@ -28,11 +29,11 @@ struct MatrixPlace {
   }
 };
 
-/// d += a b: 64 x 32 signed by 32 x 128 unsigned bytes, for a warpgroup. Warp w has rows 16 w to 16
-/// w + 15; lane l has of columns 8 i + 2 (l % 4) and the next elements d[i][0] and [1] in row l /
-/// 4, [2] and [3] eight rows below. Started, to be waited for.
-__device__ __forceinline__ void start_product(int (&d)[16][4], const MatrixPlace& a,
-                                              const MatrixPlace& b) {
+/// d += a b for a warpgroup: 64 x 32 signed by 32 x 128 unsigned bytes. Warp w has rows 16 w to 16
+/// w + 15; lane l has columns 8 i + 2 (l % 4) and the next one: d[i][0] and d[i][1] of row l / 4,
+/// d[i][2] and d[i][3] of the row eight below. Asynchronous: wait_for_products() must follow.
+__device__ __forceinline__ void start_product(int (&d)[16][4], const MatrixDescriptor& a,
+                                              const MatrixDescriptor& b) {
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.u8 "
       "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
@@ -55,12 +56,13 @@ __device__ __forceinline__ void start_product(int (&d)[16][4], const MatrixPlace
       : "l"(a.descriptor()), "l"(b.descriptor()));
 }
 
-/// Before the first product after its sums were written otherwise.
+/// Must be called before the first product whose sums have been written by anything else than a
+/// product.
 __device__ __forceinline__ void begin_products() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-/// Waits for all products started; then `d` may be used.
+/// Waits for all products that have been started; then `d` may be used.
 __device__ __forceinline__ void wait_for_products(int (&d)[16][4]) {
   asm volatile(
       "wgmma.commit_group.sync.aligned;\n\t"
@@ -73,24 +75,24 @@ __device__ __forceinline__ void wait_for_products(int (&d)[16][4]) {
       asm volatile("" : "+r"(sum));
 }
 
-/// What threads have written to shared memory is to be seen by products.
+/// Makes what threads have written to shared memory visible to products.
 __device__ __forceinline__ void publish_to_products() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// Waits until so many warps of the block have come to its barrier `index`, 0 .. 15.
+/// Waits until `warps` warps of the block have come to its barrier `index`, 0 .. 15.
 __device__ __forceinline__ void sync_warps(int index, int warps) {
   asm volatile("bar.sync %0, %1;" : : "r"(index), "r"(32 * warps) : "memory");
 }
 
-/// A barrier in shared memory: so many arrivals complete a phase.
+/// A barrier in shared memory: a given number of arrivals completes a phase.
 class Barrier {
  public:
   __device__ __forceinline__ void initialise(int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(address()), "r"(arrivals));
   }
 
-  /// Arrives as often as `count` says.
+  /// Counts as `count` arrivals.
   __device__ __forceinline__ void arrive(unsigned count = 1) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;"
                  :
@@ -98,7 +100,7 @@ class Barrier {
                  : "memory");
   }
 
-  /// Arrives when the thread's copies by cp.async so far have.
+  /// Arrives as soon as the copies that this thread has begun by cp.async are complete.
   __device__ __forceinline__ void arrive_with_copies() {
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];"
                  :
@@ -106,7 +108,8 @@ class Barrier {
                  : "memory");
   }
 
-  /// Arrives when `bytes` from `from`, both multiples of 16, have come to `to`.
+  /// Copies `bytes` from `from` to `to`, all multiples of 16, and arrives as soon as the copy is
+  /// complete.
   __device__ __forceinline__ void arrive_with(void* to, const void* from, unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                  :
@@ -120,7 +123,7 @@ class Barrier {
         : "memory");
   }
 
-  /// Waits until the phase of this parity is complete: 0 for the first.
+  /// Waits until the phase of this parity is complete; the first phase has parity 0.
   __device__ __forceinline__ void wait(unsigned parity) {
     poll([&] { return is_complete(parity); });
   }

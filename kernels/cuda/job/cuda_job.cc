@@ -24,7 +24,7 @@
 #include "kernels/cuda/runtime/planes.h"
 #include "kernels/cuda/runtime/transfer.h"
 #include "kernels/cuda/separable/separable_fragments.h"
-#include "kernels/cuda/spline/coarse_tables.h"
+#include "kernels/cuda/spline/spline_tables.h"
 #include "kernels/cuda/tensor/tensor_pass.h"
 
 namespace convolve {
@@ -49,28 +49,28 @@ class CudaJob final : public Job {
   bool weighting() const { return plan_.weighted.has_value(); }
   bool is(Form form) const { return plan_.form == form; }
   bool is_box() const { return plan_.kernel() == KernelKind::kBox; }
-  /// separable on tensor cores.
-  bool in_digits() const {
+  /// True for kernel separable on tensor cores.
+  bool on_tensor_cores() const {
     return is(Form::kSeparableTensorFused) || is(Form::kSeparableTensorTwoPass);
   }
-  /// True if a plane of sums lies between two passes.
+  /// True if a plane of sums or coefficients lies between several launches.
   bool has_intermediate() const {
     return is(Form::kSeparableTwoPass) || is(Form::kSeparableTensorTwoPass) ||
            is(Form::kSeparableSpline);
   }
   bool needs_device(int plane) const;
-  Status place_mask();
+  Status prepare_mask();
   Status prepare_weighting();
   Status prepare_tensor();
   Status prepare_pieces();
-  void prepare_digits();
-  Status prepare_coarse();
+  void prepare_fragments();
+  Status prepare_spline();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
   Status reserve_checkpoints();
   Status choose_box_tiles();
-  Status place_shift();
+  Status prepare_shift();
   Status load_kernels();
   void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
@@ -90,27 +90,27 @@ class CudaJob final : public Job {
   const Variant& variant_;
 
   DevicePlanes on_device_{};
-  std::vector<std::byte> weights_;  ///< Empty once they are on the device.
+  std::vector<std::byte> weights_;  ///< Encoded; empty after they have been uploaded.
   MaskSlot slot_;
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
-  SeparableDigits separable_;  ///< If in_digits().
+  SeparableDigits separable_;  ///< If on_tensor_cores().
   std::optional<WeightedPass> weighted_;
   std::optional<Shift> shift_;        ///< If the plan is kernel shift.
-  std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
-  std::optional<Piecewise> pieces_;   ///< If a frame takes too long for one launch.
-  LaunchArguments arguments_;         ///< What all launches share.
+  std::optional<TensorPass> tensor_;  ///< If the plan is kernel tensor: filters the whole frame.
+  std::optional<Piecewise> pieces_;   ///< If a frame would take too long for one launch.
+  LaunchArguments arguments_;         ///< The members that are the same in all launches.
 
   Epilogue epilogues_[kMaxPlanes][kMaxComponents];
-  BoxDivision divisions_[kMaxPlanes][kMaxComponents];  ///< box.
-  DigitEpilogue digits_[kMaxPlanes][kMaxComponents];   ///< in_digits().
-  BoxTile box_tiles_[kMaxGroups];                      ///< box: of each component group.
+  BoxDivision divisions_[kMaxPlanes][kMaxComponents];  ///< Kernel box.
+  DigitEpilogue digits_[kMaxPlanes][kMaxComponents];   ///< on_tensor_cores().
+  BoxTile box_tiles_[kMaxGroups];                      ///< Kernel box: for each component group.
   bool have_epilogues_ = false;
-  double scale_ = 1, bias_ = 0;  ///< That the epilogues were made for.
+  double scale_ = 1, bias_ = 0;  ///< For which the epilogues have been made.
 };
 
 CudaJob::~CudaJob() {
-  // Given back in stream order, while the context is current: frames in flight keep what they use.
+  // Memory is freed in stream order, while the context is current: frames in flight keep theirs.
   const CurrentContext current(core_->context());
   slot_ = MaskSlot();
   global_weights_ = DeviceMemory();
@@ -120,7 +120,7 @@ CudaJob::~CudaJob() {
   pieces_.reset();
 }
 
-/// Kernels also read alpha that they leave alone.
+/// True for planes that are filtered, and for alpha that kernels read to weight colour.
 bool CudaJob::needs_device(int plane) const {
   return has_filtered(format_.planes[plane]) || (weighted_ && plane == weighted_->alpha_plane());
 }
@@ -139,7 +139,9 @@ Status CudaJob::prepare() {
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
   arguments_.form = plan_.form;
-  Status status = is_box() ? choose_box_tiles() : is(Form::kShift) ? place_shift() : place_mask();
+  Status status = is_box()           ? choose_box_tiles()
+                  : is(Form::kShift) ? prepare_shift()
+                                     : prepare_mask();
   if (status.ok()) status = prepare_weighting();
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
@@ -149,11 +151,11 @@ Status CudaJob::prepare() {
   return status.ok() ? load_kernels() : status;
 }
 
-Status CudaJob::place_mask() {
+Status CudaJob::prepare_mask() {
   if (is(Form::kSeparableSpline)) {
-    if (Status status = prepare_coarse(); !status.ok()) return status;
-  } else if (in_digits())
-    prepare_digits();
+    if (Status status = prepare_spline(); !status.ok()) return status;
+  } else if (on_tensor_cores())
+    prepare_fragments();
   else if (plan_.passes() == Passes::kRowColumn)
     weights_ = encode_factors(mask_, plan_.accumulator, plan_.rational);
   else
@@ -184,8 +186,9 @@ Status CudaJob::place_mask() {
   return {};
 }
 
-/// The factors as fragments, and all that goes with them.
-void CudaJob::prepare_digits() {
+/// Encodes the factors as fragments of tensor cores, and fills in the arguments that belong to
+/// them.
+void CudaJob::prepare_fragments() {
   separable_ = make_separable_digits(format_, mask_, plan_.rational).value_or(SeparableDigits{});
   const SeparableFragments fragments = separable_fragments(mask_, separable_);
   weights_.resize(fragments.words.size() * sizeof(std::uint32_t));
@@ -203,24 +206,24 @@ void CudaJob::prepare_digits() {
   to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
 }
 
-/// The tables of all three grids.
-Status CudaJob::prepare_coarse() {
-  const std::optional<CoarseMask> coarse = make_coarse_mask(mask_, plan_.coarse);
-  if (!coarse) return unsupported("kernel separable: the mask has no coarse grid");
+/// Encodes the spline fits of the mask as tables.
+Status CudaJob::prepare_spline() {
+  const std::optional<SplineMask> spline = make_spline_mask(mask_, plan_.knot_spacing);
+  if (!spline) return unsupported("kernel separable: the mask has no coarse grid");
   arguments_.separable.processors = std::max(1, core_->capabilities().processors);
-  const std::vector<std::uint32_t> words = coarse_tables(*coarse, arguments_.coarse);
+  const std::vector<std::uint32_t> words = spline_tables(*spline, arguments_.spline);
   weights_.resize(words.size() * sizeof(std::uint32_t));
   std::memcpy(weights_.data(), words.data(), weights_.size());
   return {};
 }
 
-/// For the planes of the planned format; its fields take the same.
+/// Chooses tiles for the planes of the planned format; fields of it use the same tiles.
 Status CudaJob::choose_box_tiles() {
   arguments_.storage = MaskStorage::kParameter;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
   for (int g = 0; g < count; ++g) {
-    // A group that is only copied, beside filtered ones in its plane, goes with these in runs.
+    // A group that is only copied, in a plane that has filtered groups, too, is copied by box-runs.
     const Form form = groups[g].any_filtered ? plan_.form : Form::kBoxRuns;
     const std::optional<BoxTile> tile =
         choose_box_form(format_, groups[g], mask_, form, core_->capabilities());
@@ -230,7 +233,7 @@ Status CudaJob::choose_box_tiles() {
   return {};
 }
 
-Status CudaJob::place_shift() {
+Status CudaJob::prepare_shift() {
   shift_ = shift_of(mask_);
   if (!shift_) return unsupported("kernel shift: the mask has more than one tap");
   arguments_.storage = MaskStorage::kParameter;
@@ -308,22 +311,22 @@ Status CudaJob::reserve_intermediate() {
   if (!has_intermediate()) return {};
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
-  std::size_t pitch = 0, rows = 0, digits = 0, coarse = 0;
+  std::size_t pitch = 0, rows = 0, tensor_bytes = 0, spline_bytes = 0;
   for (int g = 0; g < count; ++g) {
     if (groups[g].weighted) continue;
-    digits = std::max(digits,
-                      groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
+    tensor_bytes = std::max(
+        tensor_bytes, groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
                                                                arguments_.separable.column_chunks));
     if (is(Form::kSeparableSpline))
-      coarse = std::max(
-          coarse, groups[g].count *
-                      separable_coarse_bytes(arguments_.coarse, groups[g].width, groups[g].height));
+      spline_bytes = std::max(
+          spline_bytes, groups[g].count * separable_spline_bytes(arguments_.spline, groups[g].width,
+                                                                 groups[g].height));
     const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
     pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
     rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
   }
-  Result<DeviceMemory> memory = DeviceMemory::make(is(Form::kSeparableSpline) ? coarse
-                                                   : in_digits()              ? digits
+  Result<DeviceMemory> memory = DeviceMemory::make(is(Form::kSeparableSpline) ? spline_bytes
+                                                   : on_tensor_cores()        ? tensor_bytes
                                                                               : pitch * rows,
                                                    core_->stream());
   if (!memory.ok()) return memory.status();
@@ -355,8 +358,8 @@ void CudaJob::update_epilogues(double scale, double bias) {
       } else if (shift_) {
         epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
       } else if (is(Form::kSeparableSpline)) {
-        epilogues_[p][c] = make_coarse_epilogue(component, mask_, scale, bias);
-      } else if (in_digits()) {
+        epilogues_[p][c] = make_spline_epilogue(component, mask_, scale, bias);
+      } else if (on_tensor_cores()) {
         digits_[p][c] =
             make_separable_epilogue(component, mask_, separable_, scale, bias, plan_.rational);
       } else {
@@ -369,8 +372,8 @@ void CudaJob::update_epilogues(double scale, double bias) {
   bias_ = bias;
 }
 
-/// All but where the planes lie and the border, for component group `index`. `format` may be a
-/// field of the planned one.
+/// All arguments for component group `index` but the addresses of the planes and the border.
+/// `format` may be a field of the planned one.
 LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                           int index) const {
   const PlaneFormat& plane = format.planes[group.plane];
@@ -411,12 +414,13 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
   if (status.ok()) note_writes(src.format, out);
   if (status.ok()) status = launch(src.format, in, out, arguments);
   if (status.ok()) status = return_planes(*core_, src, dst, out);
-  // The caller's memory is its own again.
+  // After run() the caller may free its memory, so nothing may still use it.
   if (!status.ok()) (void)core_->finish();
   return status;
 }
 
-/// Before anything is launched: a launch that failed may have written, too.
+/// Records the planes that a launch writes. Called before the launch, as a launch that fails may
+/// have written, too.
 void CudaJob::note_writes(const FrameFormat& format, const FramePlanes& out) {
   for (int p = 0; p < format.plane_count; ++p)
     if (needs_device(p))
@@ -427,10 +431,10 @@ Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const F
                        const RunArguments& arguments) {
   if (Status status = core_->kernels_begin(); !status.ok()) return status;
   Status status = pieces_ ? pieces_->run(format, in, out, arguments.border,
-                                         [&](const FrameFormat& part, const FramePlanes& seen,
-                                             const FramePlanes& made) {
-                                           note_writes(part, made);
-                                           return launch_whole(part, seen, made, arguments);
+                                         [&](const FrameFormat& part, const FramePlanes& inputs,
+                                             const FramePlanes& outputs) {
+                                           note_writes(part, outputs);
+                                           return launch_whole(part, inputs, outputs, arguments);
                                          })
                           : launch_whole(format, in, out, arguments);
   if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));

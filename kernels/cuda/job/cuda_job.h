@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A plan on a CUDA device.
+// Runs a plan on a CUDA device.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace convolve {
 
-/// Uploads the mask, takes memory and loads the kernels of `plan`. The context of `core` is
-/// current. Errors: kUnsupported if `plan` insists on constant memory and the bank is full,
+/// Uploads the mask, allocates memory and loads the kernels of `plan`. The context of `core` must
+/// be current. Errors: kUnsupported if `plan` requires constant memory and the bank is full;
 /// kOutOfMemory, kDeviceError, kDeviceLost.
 Result<std::unique_ptr<Job>> prepare_cuda_job(std::shared_ptr<DeviceCore> core,
                                               const FrameFormat& format, const Mask& mask,

@@ -9,14 +9,14 @@
 namespace convolve {
 namespace {
 
-/// Frames are cut so that no launch is expected to take longer. Predictions are within 30 % where
-/// they are calibrated, and a launch may take about 100 ms.
+/// Frames are split so that no launch is expected to take longer than this. Predictions are within
+/// 30 % where they are calibrated, and a launch may take about 100 ms.
 constexpr double kLongestLaunchUs = 60000;
 
-/// The time that a frame of this plan is expected to take. Colour that is weighted by alpha has no
-/// prediction of its own: it adds up two sums for each output, each about as `basic` does, 0.5 ps a
-/// tap on an H100 that is busy. A rational mask may have to decide all outputs again, from as many
-/// row sums as it has rows or else from all taps; of a real one these are few.
+/// The expected time of a frame of this plan. Colour weighted by alpha has no prediction: it makes
+/// two sums for each output, each about as `basic` does, 0.5 ps a tap on a busy H100. With a
+/// rational mask all outputs may have to be decided again, from as many row sums as the mask has
+/// rows or else from all taps; with a real mask only few outputs are.
 double expected_us(const FrameFormat& format, const Mask& mask, const Plan& plan,
                    const DeviceCapabilities& device) {
   if (!plan.weighted) return plan.predicted_us;
@@ -57,7 +57,7 @@ Result<std::optional<Piecewise>> Piecewise::make(const FrameFormat& format, cons
 }
 
 Status Piecewise::reserve(const FrameFormat& format) {
-  std::array<std::size_t, kMaxPlanes> made{}, gathered{};
+  std::array<std::size_t, kMaxPlanes> outputs{}, gathered{};
   const auto count_pieces = [&](const Cut& cut, bool wrap) {
     for (int i = 0; cut.count > 1 && i < cut.count; ++i) {
       const FramePiece piece = frame_piece(format, mask_, cut, wrap, i);
@@ -67,7 +67,7 @@ Status Piecewise::reserve(const FrameFormat& format) {
         const PlaneFormat& plane = piece.format.planes[p];
         const std::size_t bytes = aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
                                   static_cast<std::size_t>(plane.rows);
-        made[n] = std::max(made[n], bytes);
+        outputs[n] = std::max(outputs[n], bytes);
         if (wrap) gathered[n] = std::max(gathered[n], bytes);
       }
     }
@@ -80,8 +80,8 @@ Status Piecewise::reserve(const FrameFormat& format) {
     if (taken.ok()) memory = std::move(taken.value());
     return taken.status();
   };
-  for (std::size_t p = 0; p < made.size(); ++p) {
-    Status status = take(made[p], made_[p]);
+  for (std::size_t p = 0; p < outputs.size(); ++p) {
+    Status status = take(outputs[p], outputs_[p]);
     if (status.ok()) status = take(gathered[p], gathered_[p]);
     if (!status.ok()) return status;
   }
@@ -93,14 +93,14 @@ Status Piecewise::reserve(const FrameFormat& format) {
   return {};
 }
 
-/// Copies the rows `seen` of a plane of `rows` rows that goes on periodically.
-Status Piecewise::gather(const PlaneMemory& plane, const PlaneRect& seen, const PlaneMemory& to,
+/// Copies the part `needed` of a plane of `rows` rows that is repeated periodically.
+Status Piecewise::gather(const PlaneMemory& plane, const PlaneRect& needed, const PlaneMemory& to,
                          int rows) {
-  for (int done = 0; done < seen.rows;) {
-    const int row = ((seen.row + done) % rows + rows) % rows;
-    const int count = std::min(rows - row, seen.rows - done);
-    if (Status status = copy_on_device(part_of(to, {done, count, 0, seen.bytes}),
-                                       part_of(plane, {row, count, 0, seen.bytes}), seen.bytes,
+  for (int done = 0; done < needed.rows;) {
+    const int row = ((needed.row + done) % rows + rows) % rows;
+    const int count = std::min(rows - row, needed.rows - done);
+    if (Status status = copy_on_device(part_of(to, {done, count, 0, needed.bytes}),
+                                       part_of(plane, {row, count, 0, needed.bytes}), needed.bytes,
                                        count, core_->stream());
         !status.ok())
       return status;
@@ -115,37 +115,37 @@ Status Piecewise::run(const FrameFormat& format, const FramePlanes& in, const Fr
   const Cut& cut = wrap ? wrap_cut_ : cut_;
   if (cut.count == 1) return launch(format, in, out);
   for (int i = 0; i < cut.count; ++i) {
-    // The piece before may run meanwhile, not more.
+    // Only the piece before may still run, so that a stop takes effect soon.
     Event& ended = ended_[static_cast<std::size_t>(i % 2)];
     if (i >= 2)
       if (Status status = core_->wait(ended); !status.ok()) return status;
     if (core_->stopped()) return stopped();
 
     const FramePiece piece = frame_piece(format, mask_, cut, wrap, i);
-    FramePlanes seen, made;
+    FramePlanes inputs, outputs;
     for (int p = 0; p < format.plane_count; ++p) {
       const std::size_t n = static_cast<std::size_t>(p);
       const int row_bytes = piece.format.planes[p].row_bytes;
       if (!on_device_[n] || format.planes[p].rows == 0) continue;
-      made[n] = device_plane(made_[n].data(), row_bytes);
+      outputs[n] = device_plane(outputs_[n].data(), row_bytes);
       if (!wrap) {
-        seen[n] = part_of(in[n], piece.input[p]);
+        inputs[n] = part_of(in[n], piece.input[p]);
         continue;
       }
-      seen[n] = device_plane(gathered_[n].data(), row_bytes);
-      if (Status status = gather(in[n], piece.input[p], seen[n], format.planes[p].rows);
+      inputs[n] = device_plane(gathered_[n].data(), row_bytes);
+      if (Status status = gather(in[n], piece.input[p], inputs[n], format.planes[p].rows);
           !status.ok())
         return status;
     }
-    Status status = launch(piece.format, seen, made);
+    Status status = launch(piece.format, inputs, outputs);
     for (int p = 0; status.ok() && p < format.plane_count; ++p) {
       const std::size_t n = static_cast<std::size_t>(p);
-      // Planes that kernels only read have no outputs.
+      // Planes that kernels only read, such as alpha, have no outputs.
       if (!on_device_[n] || !has_filtered(format.planes[p])) continue;
       const PlaneRect& wanted = piece.output[p];
       const PlaneRect inside{wanted.row - piece.input[p].row, wanted.rows,
                              wanted.byte - piece.input[p].byte, wanted.bytes};
-      status = copy_on_device(part_of(out[n], wanted), part_of(made[n], inside), wanted.bytes,
+      status = copy_on_device(part_of(out[n], wanted), part_of(outputs[n], inside), wanted.bytes,
                               wanted.rows, core_->stream());
     }
     if (status.ok()) status = CONVOLVE_CUDA(cudaEventRecord(ended.get(), core_->stream()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that take too long for one launch, piece by piece (core/pieces.h): so that no launch takes
-// more than some 100 ms, and a filter that is to stop need not wait for the whole frame.
+// Frames that would take too long for one launch, piece by piece (core/shape/pieces.h): so that no
+// launch takes more than about 100 ms, and a filter that is to stop need not wait for the whole
+// frame.
 #pragma once
 
 #include <array>
@@ -17,8 +18,8 @@ namespace convolve {
 /// Made, used and destroyed in the context of its device.
 class Piecewise {
  public:
-  /// Nothing if frames of the plan are expected to take less than a launch may. The planes
-  /// `on_device` are cut. Errors: kOutOfMemory, of CUDA.
+  /// Nothing if frames of the plan are expected to take no longer than a launch may. Of the
+  /// format's planes those `on_device` are split. Errors: kOutOfMemory, of CUDA.
   static Result<std::optional<Piecewise>> make(const FrameFormat& format, const Mask& mask,
                                                const Plan& plan, const DevicePlanes& on_device,
                                                DeviceCore& core);
@@ -36,14 +37,14 @@ class Piecewise {
   Piecewise(const Mask& mask, const DevicePlanes& on_device, DeviceCore* core)
       : mask_(mask), on_device_(on_device), core_(core) {}
   Status reserve(const FrameFormat& format);
-  Status gather(const PlaneMemory& plane, const PlaneRect& seen, const PlaneMemory& to, int rows);
+  Status gather(const PlaneMemory& plane, const PlaneRect& needed, const PlaneMemory& to, int rows);
 
   Mask mask_;
   DevicePlanes on_device_;
   DeviceCore* core_;
-  Cut cut_, wrap_cut_;  ///< With Border::kWrap the second one.
-  /// A piece's outputs, halo included, and with kWrap its inputs.
-  std::array<DeviceMemory, kMaxPlanes> made_, gathered_;
+  Cut cut_, wrap_cut_;  ///< wrap_cut_: for Border::kWrap.
+  /// The outputs of a piece, halo included, and with kWrap its inputs.
+  std::array<DeviceMemory, kMaxPlanes> outputs_, gathered_;
   std::array<Event, 2> ended_;
 };
 

@@ -18,7 +18,7 @@ const Variant& coarsened_variant(Accumulator accumulator) {
 }
 
 const Variant& separable_variant(Form form) {
-  if (form == Form::kSeparableSpline) return kSeparableCoarseVariant;
+  if (form == Form::kSeparableSpline) return kSeparableSplineVariant;
   return form == Form::kSeparableTensorFused || form == Form::kSeparableTensorTwoPass
              ? kSeparableTensorVariant
              : kSeparableVariant;

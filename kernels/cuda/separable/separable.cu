@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `separable`: a mask of rank 1 as two 1D convolutions (PMPP 7.2-7.5 in 1D), first along the
+// Kernel `separable` on the CUDA cores, forms separable-fused, separable-two-pass and
+// separable-one-pass: a mask of rank 1 as two 1D convolutions (PMPP 7.2-7.5 in 1D), first along the
 // rows, then down the columns: W + H multiply-adds an output instead of W x H.
 //
-// Fused, while input tile and halo fit shared memory: the block keeps the row sums of its tile and
-// of the halo rows there, so nothing but the picture passes through global memory. Otherwise two
-// launches with a plane of row sums between them. Each thread slides a window of registers along
-// its axis and makes kRun adjacent outputs, so that one read serves kRun multiply-adds.
+// Fused, while input tile and halo fit shared memory: a block keeps the row sums of its tile and of
+// the halo rows there, so that nothing but the picture passes through global memory. Otherwise
+// there are two launches with a plane of row sums between them. Each thread slides a window of
+// registers along the axis of the pass and makes kRun adjacent outputs, so that one read serves
+// kRun multiply-adds. A mask of one row or column whose weights need several digits (kWide) takes a
+// single pass.
 //
-// A one-dimensional mask whose weights need whole digits (kWide) takes the one pass that it is.
+// Operands: fused, cells and row sums lie in shared memory in rows of an odd pitch, since the lanes
+// of the row pass read 32 different rows. The row's weights, then the column's, lie in constant or
+// global memory.
 //
-// What tensor cores serve, 8-bit samples within proven bounds, goes to separable_fused.cu and
+// What binds: multiply-adds, and in two launches the row sums, which go out to memory and come
+// back. 8-bit samples within proven bounds go to tensor cores instead: separable_fused.cu and
 // separable_tensor.cu.
 #include <type_traits>
 
@@ -42,11 +48,12 @@ __device__ void slide(const typename A::Weight* weights, int taps, Read&& read,
   }
 }
 
-/// Odd, so that 32 threads on 32 rows read 32 banks.
+/// The next odd number: with this as pitch, 32 threads on 32 rows read 32 different banks.
 __host__ __device__ constexpr int odd(int n) {
   return n | 1;
 }
 
+/// Copies a tile of a component that is not filtered.
 template <class A, class Stored>
 __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
                           int y0, int width, int height) {
@@ -119,7 +126,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The plane of row sums: group.channels planes of group.width sums beside each other in a row.
+/// Row y of the plane of row sums of one channel. Row by row the sums of all channels lie behind
+/// each other, group.width for each.
 template <class Sum>
 __device__ Sum* intermediate_row(const LaunchArguments& arguments, int channel, int y) {
   return reinterpret_cast<Sum*>(static_cast<char*>(arguments.intermediate) +
@@ -150,8 +158,8 @@ __global__ void __launch_bounds__(kThreads)
     if (x + j < group.width) to[x + j] = sum[j];
 }
 
-/// Second pass: kRun outputs below each other a thread. A ghost row is the row sums of the row it
-/// repeats, or of no signal: the border works on both axes on its own.
+/// Second pass: a thread makes kRun outputs below each other. The row sums of a ghost row are those
+/// of the row that it repeats, or 0 without signal, as a border acts on each axis separately.
 template <class A, class Stored, class Storage>
 __global__ void __launch_bounds__(kThreads)
     column_kernel(const __grid_constant__ LaunchArguments arguments) {
@@ -181,8 +189,8 @@ __global__ void __launch_bounds__(kThreads)
     if (y + j < group.height) store_sum<A, Stored>(group, channel, x, y + j, sum[j]);
 }
 
-/// The only pass of a one-dimensional mask in whole digits: an output a thread, and of the two
-/// loops one makes a single step.
+/// The only pass of a one-dimensional mask whose weights need several digits: a thread makes one
+/// output. Of the two loops one has a single iteration.
 template <class A, class Stored, class Storage>
 __global__ void __launch_bounds__(kThreads)
     single_kernel(const __grid_constant__ LaunchArguments arguments) {
@@ -207,7 +215,7 @@ __global__ void __launch_bounds__(kThreads)
   store_sum<A, Stored>(group, channel, x, y, sum);
 }
 
-/// Those that an arithmetic has: both passes, fused and apart, or the single one.
+/// The kernels of an arithmetic: both passes fused, both passes as launches, or a single pass.
 struct Kernels {
   Kernel fused = nullptr;
   Kernel row = nullptr;

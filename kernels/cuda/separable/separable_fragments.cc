@@ -23,7 +23,8 @@ int column_sample(int k) {
   return 2 * (k / 4 % 4) + k % 2 + 8 * (k / 2 % 2) + 16 * (k / 16);
 }
 
-/// Appends the fragments of one factor, whose first weight output 0 sees at sample `first`.
+/// Appends the fragments of one factor. `first`: the sample, counted from the first one of the
+/// window, that the first weight multiplies for output 0.
 void append(const std::vector<std::int32_t>& weights, int first, int chunks,
             int (*output)(int half, int m), int (*sample)(int k),
             std::vector<std::uint32_t>& words) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What both forms of kernel `separable` on tensor cores are made of: rows of one component on their
-// way into shared memory, row sums as operand B of the column pass, and codes on their way out.
+// What both forms of kernel `separable` on tensor cores share: loading rows of one component into
+// shared memory, packing row sums as operand B of the column pass, and quantising and storing
+// outputs.
 #pragma once
 
 #include "kernels/core/base/round.h"
@@ -13,17 +14,19 @@
 namespace convolve {
 namespace {
 
-constexpr int kStrip = 32;  ///< Columns that a lane's products cover together,
-constexpr int kGroups = 4;  ///< in so many operands of eight.
+constexpr int kStrip = 32;    ///< Columns of a strip, which a warp makes together.
+constexpr int kOperands = 4;  ///< Operands B of a strip, eight columns each.
 constexpr int kSeparableThreads = 32 * kWarps;
 
-/// Row sums of 32 rows in eight columns, as a lane has them: two operands B.
+/// Row sums of 32 rows in eight columns as two operands B, one of the high bytes and one of the
+/// low: a lane's part.
 struct SumBytes {
   uint2 high;
   uint2 low;
 };
 
-/// A fragment; volatile, so that no more of them are in registers than the source says.
+/// Loads a fragment. The assembly is volatile so that the compiler does not load fragments earlier
+/// and keep more of them in registers than the source says.
 __device__ __forceinline__ uint4 load_fragment(const uint4* from) {
   uint4 f;
   asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -32,7 +35,7 @@ __device__ __forceinline__ uint4 load_fragment(const uint4* from) {
   return f;
 }
 
-/// The lane's part of the first fragment of the row, and of the column.
+/// The lane's words of the first fragment of the row, and of the column.
 __device__ __forceinline__ const uint4* row_fragments(const LaunchArguments& a) {
   return static_cast<const uint4*>(a.mask.global) + threadIdx.x;
 }
@@ -40,92 +43,96 @@ __device__ __forceinline__ const uint4* column_fragments(const LaunchArguments& 
   return row_fragments(a) + a.separable.column;
 }
 
-constexpr int kChunkFragments = 2 * 2 * 32;  ///< Of both halves and digits, for all lanes.
+/// Fragments of a chunk: both halves and both digits, for 32 lanes.
+constexpr int kChunkFragments = 2 * 2 * 32;
 
-/// Where a fragment lies: chunk, half and digit (0 is the higher).
+/// The fragment of a chunk, half and digit (0 is the higher digit); `first`: that of the first
+/// chunk.
 __device__ __forceinline__ const uint4* fragment_at(const uint4* first, int chunk, int half,
                                                     int digit) {
   return first + chunk * kChunkFragments + (half * 2 + digit) * 32;
 }
 
-/// The 16 bits of a row's sum, in the upper half.
+/// A row sum quantised to 16 bits, which lie in the upper half of the word.
 __device__ __forceinline__ unsigned row_value(const SeparableArguments& s, int sum) {
   return static_cast<unsigned>(sum) * s.multiplier + s.row_start;
 }
 
-/// Row sums of 16 rows and, of 32 columns, those with number `half`: sum[group of 8 rows]. Their
-/// bytes are word `part` of operands 2 half and 2 half + 1.
+/// Packs the row sums of 16 rows x 16 columns: of the 32 columns of a strip those with number
+/// `half`, as sum[octet of rows]. Their bytes become word `word` of operands 2 half and 2 half + 1.
 __device__ __forceinline__ void pack_sums(const SeparableArguments& s, const int (&sum)[2][4],
-                                          int half, int part, SumBytes (&bytes)[kGroups]) {
+                                          int half, int word, SumBytes (&bytes)[kOperands]) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     unsigned pair[2];
 #pragma unroll
     for (int rows = 0; rows < 2; ++rows)
-      // Bytes 2 of both, then bytes 3.
+      // Byte 2 of either value, then byte 3 of either.
       pair[rows] =
           __byte_perm(row_value(s, sum[rows][2 * i]), row_value(s, sum[rows][2 * i + 1]), 0x7362);
     SumBytes& to = bytes[2 * half + i];
-    (part == 0 ? to.low.x : to.low.y) = __byte_perm(pair[0], pair[1], 0x5410);
-    (part == 0 ? to.high.x : to.high.y) = __byte_perm(pair[0], pair[1], 0x7632);
+    (word == 0 ? to.low.x : to.low.y) = __byte_perm(pair[0], pair[1], 0x5410);
+    (word == 0 ? to.high.x : to.high.y) = __byte_perm(pair[0], pair[1], 0x7632);
   }
 }
 
-/// quantise_general() of one component; out of line, as a lane has many of them.
-__device__ __noinline__ unsigned four_general_codes(const Epilogue& e, int s0, int s1, int s2,
-                                                    int s3) {
+/// quantise_general() with one epilogue for all four sums. Out of line, as a lane quantises many
+/// sums.
+__device__ __noinline__ unsigned quantise_four_general(const Epilogue& e, int s0, int s1, int s2,
+                                                       int s3) {
   const int sum[4] = {s0, s1, s2, s3};
   const Epilogue* const epilogues[4] = {&e, &e, &e, &e};
   return quantise_general(sum, epilogues);
 }
 
-/// Eight adjacent codes of rows `half` 0 or 1, in words of quantise_fast() or its like, which take
-/// the second and the third value in the other order.
-template <class Codes>
-__device__ __forceinline__ uint2 eight_codes(const int (&sum)[kGroups][4], int half,
-                                             const Codes& codes) {
+/// Eight adjacent codes of row octet `half`, 0 or 1. `quantise` takes four sums and returns their
+/// codes as a word; like quantise_fast() it takes the second and the third sum in the other order.
+template <class Quantise>
+__device__ __forceinline__ uint2 quantise_eight(const int (&sum)[kOperands][4], int half,
+                                                const Quantise& quantise) {
   unsigned word[2];
 #pragma unroll
   for (int w = 0; w < 2; ++w) {
     const int four[4] = {sum[2 * w][2 * half], sum[2 * w + 1][2 * half], sum[2 * w][2 * half + 1],
                          sum[2 * w + 1][2 * half + 1]};
-    word[w] = codes(four);
+    word[w] = quantise(four);
   }
   return make_uint2(word[0], word[1]);
 }
 
-/// Rows of a patch, in which codes find those beside them.
+/// Pitch of a patch: a warp's buffer in shared memory, by which its lanes exchange codes before
+/// they store them.
 constexpr int kPatchPitch = kStrip + 8;
 constexpr int kPatchBytes = 16 * kPatchPitch;
 
-/// Stores 16 rows x 32 columns of sums of a component, from (x, y) on.
+/// Quantises and stores 16 rows x 32 columns of sums of a component, from (x, y) on.
 class SumOutput {
  public:
-  /// `patch`: the warp's own.
+  /// `patch`: kPatchBytes that only this warp uses.
   __device__ SumOutput(const GroupArguments& group, const ChannelArguments& channel,
                        std::uint8_t* patch)
       : group_(group),
         channel_(channel),
         patch_(patch),
         words_(group.step == 1 && aligned(group.dst + channel.offset, group.dst_pitch, 8)),
-        fast_(channel.digits.codes == Quantiser::kFloat),
+        fast_(channel.digits.quantiser == DigitEpilogue::Quantiser::kFloat),
         scale_(channel.digits.scale),
         base_(channel.digits.base) {}
 
-  __device__ __forceinline__ void store(int x, int y, const int (&sum)[kGroups][4]) const {
+  __device__ __forceinline__ void store(int x, int y, const int (&sum)[kOperands][4]) const {
     uint2 codes[2];
     if (fast_) {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        codes[i] = eight_codes(sum, i, [this](const int(&four)[4]) {
+        codes[i] = quantise_eight(sum, i, [this](const int(&four)[4]) {
           const float base[4] = {base_, base_, base_, base_};
-          return quantise_fast<Quantiser::kFloat>(four, scale_, base);
+          return quantise_fast<DigitEpilogue::Quantiser::kFloat>(four, scale_, base);
         });
     } else {
 #pragma unroll
       for (int i = 0; i < 2; ++i)
-        codes[i] = eight_codes(sum, i, [this](const int(&four)[4]) {
-          return four_general_codes(channel_.digits.general, four[0], four[1], four[2], four[3]);
+        codes[i] = quantise_eight(sum, i, [this](const int(&four)[4]) {
+          return quantise_four_general(channel_.digits.general, four[0], four[1], four[2], four[3]);
         });
     }
     const int lane = fresh_lane();
@@ -136,7 +143,8 @@ class SumOutput {
       *reinterpret_cast<uint2*>(to + 8 * group_.dst_pitch) = codes[1];
       return;
     }
-    // Lanes beside each other write samples beside each other.
+    // Interleaved or unaligned: by way of the patch adjacent lanes get adjacent samples, so that
+    // their stores are coalesced.
 #pragma unroll
     for (int i = 0; i < 2; ++i)
       *reinterpret_cast<uint2*>(patch_ + (lane / 4 + 8 * i) * kPatchPitch + 8 * (lane % 4)) =
@@ -155,39 +163,40 @@ class SumOutput {
   const GroupArguments& group_;
   const ChannelArguments& channel_;
   std::uint8_t* patch_;
-  bool words_;  ///< Eight codes can be stored at once.
+  bool words_;  ///< Eight adjacent codes can be stored in one access.
   bool fast_;
   float scale_, base_;
 };
 
-/// 32 rows of one component in shared memory: `chunks` of 16 samples each, `pitch` bytes apart.
+/// 32 rows of one component in shared memory: `vectors` of 16 samples each, `pitch` bytes from row
+/// to row.
 struct RowTile {
-  int chunks;
+  int vectors;
   int pitch;
 
   __host__ __device__ int bytes() const { return 32 * pitch; }
-  /// Of the table of ghosts.
-  __host__ __device__ int table_bytes() const { return 2 * kChunk * chunks; }
+  /// Bytes of the table of ghost cells, two for each sample.
+  __host__ __device__ int table_bytes() const { return 2 * kChunk * vectors; }
 };
 
-/// The pitch of a tile whose rows have this many samples: lanes that read four rows at once find
-/// them in different banks.
+/// A tile whose rows have `samples` samples. Its pitch is 32 modulo 64 bytes, so that lanes that
+/// read four rows at once find them in different banks.
 __host__ __device__ inline RowTile row_tile(int samples) {
   return {divide_up(samples, kChunk), (samples + 31) / 64 * 64 + 32};
 }
 
-/// Fills tiles whose first sample lies in column x of the picture, a multiple of 16, ghosts
-/// included. All threads of the block take part.
+/// Fills tiles, ghost cells included, whose first sample lies in column x of the picture, a
+/// multiple of 16. All threads of the block take part.
 class RowFiller {
  public:
-  /// `table`: RowTile::table_bytes() of shared memory. `reach`: samples right of an output that it
-  /// sees.
+  /// `table`: RowTile::table_bytes() of shared memory. `reach`: samples to the right of an output
+  /// that the mask covers.
   __device__ RowFiller(const GroupArguments& group, const ChannelArguments& channel,
                        const RowTile& tile, int x, int reach, std::uint16_t* table)
       : group_(&group), channel_(&channel), tile_(tile), table_(table), x_(x) {
-    const auto limit = [&](int chunk) { return min(max(chunk, 0), tile.chunks); };
-    // Chunks begin .. end - 1 are inside the picture, and can be loaded as such. Of several
-    // components the last pixel's may not all be there.
+    const auto limit = [&](int vector) { return min(max(vector, 0), tile.vectors); };
+    // Vectors begin_ .. end_ - 1 lie inside the picture, and can be copied whole. With several
+    // components the last pixel of a row may be cut short, so it does not count.
     const int step = group.step;
     pixels_ = group.src + (step == 1 ? channel.offset : 0);
     const bool whole = step <= 4 && (step == 1 || channel.offset < step) &&
@@ -195,23 +204,24 @@ class RowFiller {
     const int width = group.width - (step == 1 ? 0 : 1);
     begin_ = whole ? limit((kChunk - 1 - x) >> 4) : 0;
     end_ = whole ? max(begin_, limit((width - x) >> 4)) : begin_;
-    ghosts_ = kChunk * (begin_ + tile.chunks - end_);
+    ghosts_ = kChunk * (begin_ + tile.vectors - end_);
     if (ghosts_ == 0) return;
-    // Of ghosts at the sides, and of what shares a chunk with them: where they come from.
+    // The table says for each ghost cell, and for the samples that share a vector with them, which
+    // column of the picture it repeats.
     bool local = true;
     for (int i = thread(); i < ghosts_; i += kSeparableThreads) {
       const int sample = border_index(group.border, x + column_of(i), group.width);
-      table[i] = static_cast<std::uint16_t>(sample == kNoSignal ? kNobody : sample);
+      table[i] = static_cast<std::uint16_t>(sample == kNoSignal ? kNoSample : sample);
       const int column = sample - x;
-      // Columns beyond what the last output sees are nobody's.
+      // No output needs columns further right, so they do not count.
       local = local && (sample == kNoSignal || x + column_of(i) > group.width + reach ||
                         (column >= kChunk * begin_ && column < kChunk * end_));
     }
     local_ = __syncthreads_and(local);
   }
 
-  /// Rows y and the 31 below it; wait_for_copies() or its like, a barrier and finish() are to
-  /// follow.
+  /// Starts to load rows y .. y + 31. Before the tile is used wait_for_copies() or the like, a
+  /// barrier and finish() must follow.
   __device__ __forceinline__ void fill(int y, std::uint8_t* memory) const {
     const bool clipped = y < 0 || y + 32 > group_->height;
     const int first = thread() / kAcross;
@@ -228,32 +238,32 @@ class RowFiller {
       } else if (group_->step == 1) {
 #pragma unroll 1
         for (int r = 0; r < 32; r += kDown)
-          copy_chunk(to + r * tile_.pitch, from, row_at(y + first + r));
+          copy_vector(to + r * tile_.pitch, from, row_at(y + first + r));
       } else if (group_->step == 2) {
-        take_component<2>(to, from, y + first);
+        deinterleave<2>(to, from, y + first);
       } else if (group_->step == 3) {
-        take_component<3>(to, from, y + first);
+        deinterleave<3>(to, from, y + first);
       } else {
-        take_component<4>(to, from, y + first);
+        deinterleave<4>(to, from, y + first);
       }
     }
     if (ghosts_ > 0 && !local_) fill_ghosts(y, memory);
   }
 
-  /// Brings the ghosts that repeat what the tile has. Ends in a barrier if there are some.
+  /// Makes those ghost cells that repeat samples of the tile. Ends in a barrier if there are any.
   __device__ __forceinline__ void finish(std::uint8_t* memory) const {
     if (ghosts_ == 0 || !local_) return;
-    constexpr int kOfRow = 4;  // Threads.
-    std::uint8_t* const row = memory + thread() / kOfRow * tile_.pitch;
-    static_assert(kSeparableThreads == 32 * kOfRow, "a thread has one row");
+    constexpr int kRowThreads = 4;
+    std::uint8_t* const row = memory + thread() / kRowThreads * tile_.pitch;
+    static_assert(kSeparableThreads == 32 * kRowThreads, "a thread has one row");
 #pragma unroll 1
-    for (int i = 4 * (thread() % kOfRow); i < ghosts_; i += 4 * kOfRow) {
+    for (int i = 4 * (thread() % kRowThreads); i < ghosts_; i += 4 * kRowThreads) {
       unsigned word = 0;
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
         const int sample = table_[i + b], column = min(max(sample - x_, 0), tile_.pitch - 1);
         const unsigned code =
-            sample == kNobody ? static_cast<unsigned>(channel_->black) : row[column];
+            sample == kNoSample ? static_cast<unsigned>(channel_->black) : row[column];
         word |= code << (8 * b);
       }
       *reinterpret_cast<unsigned*>(row + column_of(i)) = word;
@@ -262,15 +272,15 @@ class RowFiller {
   }
 
  private:
-  static constexpr int kNobody = 0xFFFF;
+  static constexpr int kNoSample = 0xFFFF;
 
-  /// Threads of a row of chunks, and rows that a block brings at once.
+  /// Threads of a block side by side, a vector each, and rows that a block loads at once.
   static constexpr int kAcross = 16, kDown = kSeparableThreads / kAcross;
 
   __device__ static int thread() {
     return static_cast<int>(threadIdx.x + 32 * threadIdx.y);
   }
-  /// Of ghost i.
+  /// The column of the tile of ghost cell i.
   __device__ int column_of(int i) const {
     return i < kChunk * begin_ ? i : i + kChunk * (end_ - begin_);
   }
@@ -281,19 +291,19 @@ class RowFiller {
     return 0x01010101u * static_cast<unsigned>(channel_->black);
   }
 
-  __device__ __forceinline__ void copy_chunk(std::uint8_t* to, const std::uint8_t* from,
-                                             int row) const {
+  __device__ __forceinline__ void copy_vector(std::uint8_t* to, const std::uint8_t* from,
+                                              int row) const {
     if (row == kNoSignal)
       *reinterpret_cast<uint4*>(to) = make_uint4(black(), black(), black(), black());
     else
       copy_async<false>(to, from + row * group_->src_pitch);
   }
 
-  /// Chunks of one of kStep interleaved components in rows y, y + kDown ..; some rows at a time, so
-  /// that their loads are in flight together.
+  /// Loads vectors of one of kStep interleaved components in rows y, y + kDown ... of the tile,
+  /// several rows at a time, so that their loads are in flight together.
   template <int kStep>
-  __device__ __forceinline__ void take_component(std::uint8_t* to, const std::uint8_t* from,
-                                                 int y) const {
+  __device__ __forceinline__ void deinterleave(std::uint8_t* to, const std::uint8_t* from,
+                                               int y) const {
     constexpr int kBatch = kStep == 2 ? 4 : 2;
 #pragma unroll 1
     for (int r = 0; r < 32; r += kBatch * kDown) {
@@ -314,19 +324,19 @@ class RowFiller {
   }
 
   __device__ __forceinline__ void fill_ghosts(int y, std::uint8_t* memory) const {
-    constexpr int kOfRow = 8;  // Threads.
+    constexpr int kRowThreads = 8;
     const std::uint8_t* const component = group_->src + channel_->offset;
 #pragma unroll 1
-    for (int r = thread() / kOfRow; r < 32; r += kSeparableThreads / kOfRow) {
+    for (int r = thread() / kRowThreads; r < 32; r += kSeparableThreads / kRowThreads) {
       const int row = row_at(y + r);
       const std::uint8_t* const from = component + max(row, 0) * group_->src_pitch;
 #pragma unroll 2
-      for (int i = 4 * (thread() % kOfRow); i < ghosts_; i += 4 * kOfRow) {
+      for (int i = 4 * (thread() % kRowThreads); i < ghosts_; i += 4 * kRowThreads) {
         unsigned word = 0;
 #pragma unroll
         for (int b = 0; b < 4; ++b) {
           const int sample = table_[i + b];
-          const unsigned code = row == kNoSignal || sample == kNobody
+          const unsigned code = row == kNoSignal || sample == kNoSample
                                     ? static_cast<unsigned>(channel_->black)
                                     : __ldg(from + sample * group_->step);
           word |= code << (8 * b);
@@ -342,13 +352,13 @@ class RowFiller {
   const std::uint16_t* table_;
   const std::uint8_t* pixels_;
   int x_, begin_, end_, ghosts_;
-  bool local_ = true;  ///< All ghosts repeat what the tile has.
+  bool local_ = true;  ///< All ghost cells repeat samples of the tile.
 };
 
-/// Has the L2 cache fetch width x height pixels from (x, y) on, or what of them lies in the
+/// Prefetches to the L2 cache the part of width x height pixels from (x, y) on that lies in the
 /// picture.
-__device__ __forceinline__ void fetch_pixels_ahead(const GroupArguments& group, int x, int y,
-                                                   int width, int height) {
+__device__ __forceinline__ void prefetch_pixels(const GroupArguments& group, int x, int y,
+                                                int width, int height) {
   constexpr int kAcross = 4, kDown = kSeparableThreads / kAcross;
   const int thread = static_cast<int>(threadIdx.x + 32 * threadIdx.y);
   const int end_byte = min(x + width, group.width) * group.step;
@@ -359,11 +369,11 @@ __device__ __forceinline__ void fetch_pixels_ahead(const GroupArguments& group, 
 #pragma unroll 1
     for (int byte = x * group.step + kSectorBytes * (thread % kAcross); byte < end_byte;
          byte += kSectorBytes * kAcross)
-      fetch_ahead(from + byte);
+      prefetch_l2(from + byte);
   }
 }
 
-/// What a component that is not filtered gets: a thread has many samples on their way at once.
+/// Copies a part of a component that is not filtered. A thread has kBatch loads in flight at once.
 __device__ __forceinline__ void copy_component(const GroupArguments& group,
                                                const ChannelArguments& channel, int x0, int y0,
                                                int width, int height) {

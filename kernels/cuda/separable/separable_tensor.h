@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `separable` on tensor cores, fused: short masks. separable_tensor.cu has the rest.
+// Kernel `separable` on tensor cores, both passes in one launch: short masks. separable_tensor.cu
+// calls these and has the two launches for all other masks.
 #pragma once
 
 #include "kernels/cuda/device/variant.h"

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The shift kernel: masks with one tap, or none, at the speed of a copy.
+// Kernel `shift`: masks with one tap, or none, at the speed of a copy.
 //
-// No sample depends on a second one, so memory sets the pace: a thread moves 16 bytes of a row at
-// once, or 48 where three components share a pixel. Where codes stay as they are, words pass
-// through untouched but for the bits that are not theirs. Where they do not, the epilogue maps them
-// sample by sample, in registers. Where nothing of the input counts, it is not read.
+// Each sample depends on a single one, so memory binds: a thread moves 16 bytes of a row at once,
+// or 48 where three components share a pixel. Where codes stay the same, words pass through
+// untouched, apart from bits that belong to copied components. Where codes change, the epilogue
+// maps them sample by sample in registers. Where no sample of the input counts, it is not read.
 //
-// That is for stretches that come from inside the picture. Pixels at its left and right edge, which
-// may be ghosts, have blocks of their own, a thread a pixel: sixteen of them, one after the other
-// in a thread, held up all others by 4 us. So do pixels with gaps, which packed 4:2:2 formats have.
+// That is for stretches of a row whose source lies inside the picture. Pixels near the left and
+// right edge, whose source may be a ghost cell, have blocks of their own with a thread for each
+// pixel: with sixteen of them in one thread, one after the other, that thread delayed all others by
+// 4 us. Pixels with gaps between the components, as in packed 4:2:2 formats, are moved in the same
+// way.
+//
+// Operands: source and destination rows, at any address; the one weight is part of the epilogue.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +27,8 @@ namespace {
 constexpr int kBlockWidth = 32;
 constexpr int kBlockHeight = 8;
 
-/// Words of a thread's stretch of a row: whole pixels, whole vectors.
+/// Words of a stretch, the part of a row that a thread moves: whole pixels and whole vectors of 16
+/// bytes.
 CONVOLVE_HD constexpr int words_of(int channels) {
   return channels == 3 ? 12 : 4;
 }
@@ -31,23 +36,24 @@ constexpr int kMostWords = 12;
 
 struct ShiftArguments {
   GroupArguments group;  ///< Channels in the order of their offsets.
-  int x = 0;             ///< What is moved here comes from there.
+  int x = 0;             ///< Output (0, 0) comes from the input at (x, y).
   int y = 0;
   int row_bytes = 0;
-  int inner_first = 0;   ///< Stretches that come from inside, whatever the row: from this
-  int inner_end = 0;     ///< up to that one.
-  int edge_pixels = 0;   ///< Of a row, that lie in no such stretch,
-  int edge_columns = 0;  ///< in this many blocks side by side.
-  bool nothing = false;  ///< No sample counts: all is as without signal.
+  int inner_first = 0;   ///< The first stretch whose source lies inside the picture in every row,
+  int inner_end = 0;     ///< and the one behind the last.
+  int edge_pixels = 0;   ///< Pixels of a row that lie in none of these stretches,
+  int edge_columns = 0;  ///< and the number of blocks side by side that they take.
+  bool nothing = false;  ///< No sample of the input counts: all outputs are as without signal.
   bool copied = false;   ///< There are components that are not filtered.
   bool linear = false;   ///< All codes are mapped in float, without divisions.
   // For each word of a stretch:
-  unsigned no_signal[kMostWords] = {};  ///< what ghost cells hold,
-  unsigned take[kMostWords] = {};       ///< the bits of what is moved, or mapped,
-  unsigned keep[kMostWords] = {};       ///< and those of what stays where it is.
+  unsigned no_signal[kMostWords] = {};  ///< The content of ghost cells.
+  unsigned take[kMostWords] = {};       ///< The bits that are moved or mapped.
+  unsigned keep[kMostWords] = {};       ///< The bits that stay where they are.
 };
 
-/// The stretch of a row at `first`, at any address; all words that hold some of it are the row's.
+/// Loads the stretch of a row that begins at `first`, which may be any address. All words that
+/// overlap it must belong to the row.
 template <int kWords>
 __device__ inline void load_stretch(const std::uint8_t* first, unsigned (&words)[kWords]) {
   const auto address = reinterpret_cast<std::uintptr_t>(first);
@@ -73,12 +79,14 @@ __device__ inline void load_stretch(const std::uint8_t* first, unsigned (&words)
     words[w] = __funnelshift_r(loaded[w], loaded[w + 1], 8 * over);
 }
 
-/// Out of line: long, rare, and a stretch has up to 48 samples.
-__device__ __noinline__ int any_code(float difference, const Epilogue& epilogue) {
-  return Arithmetic<Accumulator::kFloat32>::code(difference, epilogue);
+/// The code of a sample by an epilogue that is not linear. Out of line: it is long and rarely
+/// needed, and a stretch has up to 48 samples.
+__device__ __noinline__ int quantise_general(float difference, const Epilogue& epilogue) {
+  return Arithmetic<Accumulator::kFloat32>::quantise(difference, epilogue);
 }
 
-/// The samples of a word, the first of which is of channel `first`, each mapped by its epilogue.
+/// The samples of a word, each mapped by the epilogue of its channel; `first`: the channel of the
+/// lowest sample.
 template <class Stored, int kChannels, bool kLinear>
 __device__ inline unsigned mapped_word(const GroupArguments& group, unsigned word, int first) {
   constexpr int kBits = 8 * sizeof(Stored);
@@ -87,12 +95,12 @@ __device__ inline unsigned mapped_word(const GroupArguments& group, unsigned wor
   for (int i = 0; i < 32 / kBits; ++i) {
     const ChannelArguments& channel = group.channel[(first + i) % kChannels];
     const auto stored = static_cast<Stored>(word >> i * kBits);
-    // The bits of 2^23 + code: no conversion, and the difference is exact.
+    // As a float these bits are 2^23 + code: that takes no conversion, and the difference is exact.
     const float difference = __int_as_float(decode_sample(stored, channel.layout) | 0x4B000000) -
                              (8388608.0f + static_cast<float>(channel.black));
     const int mapped = kLinear ? finish_linear_low_bits(difference, channel.epilogue.narrow,
                                                         channel.epilogue.max_code)
-                               : any_code(difference, channel.epilogue);
+                               : quantise_general(difference, channel.epilogue);
     result |= static_cast<unsigned>(encode_sample<Stored>(mapped, channel.layout)) << i * kBits;
   }
   return result;
@@ -114,7 +122,7 @@ __device__ inline void store_stretch(std::uint8_t* to, const unsigned (&words)[k
       to[4 * w + b] = static_cast<std::uint8_t>(words[w] >> 8 * b);
 }
 
-/// All samples of the pixel at (x, y).
+/// Moves all samples of the pixel at (x, y), ghost cells included.
 template <class Stored>
 __device__ void move_pixel(const ShiftArguments& arguments, int x, int y) {
   using Sum = Arithmetic<Accumulator::kFloat32>;
@@ -130,7 +138,7 @@ __device__ void move_pixel(const ShiftArguments& arguments, int x, int y) {
   }
 }
 
-/// kMap: codes change.
+/// Moves stretches and edge pixels. kMap: codes change.
 template <class Stored, int kChannels, bool kMap>
 __global__ void __launch_bounds__(kBlockWidth* kBlockHeight)
     move(const __grid_constant__ ShiftArguments arguments) {
@@ -182,13 +190,13 @@ __global__ void __launch_bounds__(kBlockWidth* kBlockHeight)
 
 using ShiftKernel = void (*)(ShiftArguments);
 
-/// True if the components of a pixel lie side by side, in any order.
-bool without_gaps(const GroupArguments& group) {
-  unsigned places = 0;
+/// True if the components of a pixel lie side by side, in any order, without gaps.
+bool is_contiguous(const GroupArguments& group) {
+  unsigned offsets = 0;
   for (int c = 0; c < group.channels; ++c)
     if (group.channel[c].offset % group.sample_bytes == 0 && group.channel[c].offset < group.step)
-      places |= 1u << group.channel[c].offset / group.sample_bytes;
-  return group.step == group.channels * group.sample_bytes && places + 1 == 1u << group.channels;
+      offsets |= 1u << group.channel[c].offset / group.sample_bytes;
+  return group.step == group.channels * group.sample_bytes && offsets + 1 == 1u << group.channels;
 }
 
 template <class Stored>
@@ -207,20 +215,20 @@ ShiftKernel select_mapping(int channels) {
 
 ShiftKernel select(const GroupArguments& group, bool map) {
   const bool bytes = group.sample_bytes == 1;
-  // Where no code changes, all that counts of a sample is how many bytes a pixel has.
+  // Where no code changes, only the length of a stretch matters, which differs for 3 channels.
   if (!map)
     return group.channels == 3 ? move<std::uint8_t, 3, false> : move<std::uint8_t, 1, false>;
   return bytes ? select_mapping<std::uint8_t>(group.channels)
                : select_mapping<std::uint16_t>(group.channels);
 }
 
-/// `code` as `channel` stores it, as bits of a word from the lowest on.
+/// `code` as `channel` stores it, in the low bits of a word.
 unsigned stored_bits(const GroupArguments& group, const ChannelArguments& channel, int code) {
   return group.sample_bytes == 1 ? encode_sample<std::uint8_t>(code, channel.layout)
                                  : encode_sample<std::uint16_t>(code, channel.layout);
 }
 
-/// What the words of a stretch are made of; true if codes change.
+/// Fills in what depends on channels and codes; returns true if codes change.
 bool describe(ShiftArguments& arguments) {
   GroupArguments& group = arguments.group;
   std::sort(
@@ -256,14 +264,15 @@ bool describe(ShiftArguments& arguments) {
   return map;
 }
 
-/// Finds the stretches that come from inside, and counts the pixels of the others.
-void cut(ShiftArguments& arguments) {
+/// Finds the stretches whose source lies inside the picture, and counts the pixels of a row outside
+/// of them.
+void find_inner_stretches(ShiftArguments& arguments) {
   const GroupArguments& group = arguments.group;
   const int bytes = 4 * words_of(group.channels);
   arguments.row_bytes = group.width * group.step;
-  if (without_gaps(group)) {
+  if (is_contiguous(group)) {
     const int moved = arguments.x * group.step;
-    // Rows on vectors are read by vectors. Others are read by words, which reach beyond a stretch.
+    // Rows that begin on 16 bytes are read by vectors, others by words that reach beyond a stretch.
     const bool aligned =
         (reinterpret_cast<std::uintptr_t>(group.src) | group.src_pitch | moved) % 16 == 0;
     const int before = aligned ? 0 : 3, after = aligned ? 0 : 4;
@@ -279,7 +288,7 @@ void cut(ShiftArguments& arguments) {
 }
 
 cudaError_t upload(const void*, std::size_t, int, cudaStream_t) {
-  return cudaErrorNotSupported;  // The mask is part of the epilogue: nothing to upload.
+  return cudaErrorNotSupported;  // The weight is part of the epilogue, so nothing is uploaded.
 }
 
 cudaError_t load(const LaunchArguments& arguments) {
@@ -291,17 +300,17 @@ cudaError_t load(const LaunchArguments& arguments) {
 }
 
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
-  ShiftArguments own;
-  own.group = arguments.group;
-  own.x = -arguments.mask.anchor_x;
-  own.y = -arguments.mask.anchor_y;
-  const bool map = describe(own);
-  cut(own);
-  const int inner_columns = (own.inner_end - own.inner_first + kBlockWidth - 1) / kBlockWidth;
-  GroupArguments blocks = own.group;
-  blocks.width = own.edge_columns + inner_columns;
-  return launch_overlapping(select(own.group, map), grid_of_tiles(blocks, 1, kBlockHeight),
-                            dim3(kBlockWidth, kBlockHeight), 0, stream, own);
+  ShiftArguments shift;
+  shift.group = arguments.group;
+  shift.x = -arguments.mask.anchor_x;
+  shift.y = -arguments.mask.anchor_y;
+  const bool map = describe(shift);
+  find_inner_stretches(shift);
+  const int inner_columns = (shift.inner_end - shift.inner_first + kBlockWidth - 1) / kBlockWidth;
+  GroupArguments blocks = shift.group;
+  blocks.width = shift.edge_columns + inner_columns;
+  return launch_overlapping(select(shift.group, map), grid_of_tiles(blocks, 1, kBlockHeight),
+                            dim3(kBlockWidth, kBlockHeight), 0, stream, shift);
 }
 
 }  // namespace

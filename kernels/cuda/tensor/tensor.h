@@ -20,12 +20,12 @@
 
 namespace convolve {
 
-/// How sums become samples: the least able DigitEpilogue::Codes of all filtered components, as a
-/// launch has one quantiser.
-using Quantiser = DigitEpilogue::Codes;
+/// How sums become samples: the least able DigitEpilogue::Quantiser of all filtered components, as
+/// a launch has one quantiser.
+using Quantiser = DigitEpilogue::Quantiser;
 
 /// How the sums of tensor_octets.cu become samples.
-enum class WideCodes : int {
+enum class WideQuantiser : int {
   kGeneral,  ///< By the epilogue for any sum.
   kDouble,   ///< In double without a division, where values fit 32 bits.
   kFloat,    ///< As Quantiser::kFloat says.
@@ -112,7 +112,7 @@ struct TensorArguments {
   int digits = 1;  ///< Of the weights.
   Border border = Border::kReplicate;
   Quantiser quantiser = Quantiser::kGeneral;
-  WideCodes wide_codes = WideCodes::kGeneral;  ///< Of octets, in place of `quantiser`.
+  WideQuantiser wide_quantiser = WideQuantiser::kGeneral;  ///< Of octets, in place of `quantiser`.
   TensorPlane plane[kMaxPlanes];
 };
 

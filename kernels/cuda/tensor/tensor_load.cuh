@@ -53,7 +53,7 @@ __device__ __forceinline__ void prefetch_rows(const TensorPlane& plane, int x, i
   const int end = min(y + count, plane.rows);
 #pragma unroll 1
   for (int row = max(y, 0) + lane / 4; row < end; row += 8)
-    fetch_ahead(plane.src + row * plane.src_pitch + at);
+    prefetch_l2(plane.src + row * plane.src_pitch + at);
 }
 
 /// Fills a patch: kRows rows of kSpanBytes in a warp's shared memory, from byte x of row y of the

@@ -198,23 +198,23 @@ void TensorPass::update_epilogues(double scale, double bias) {
       if (has_filtered(format_.planes[p]))
         most = std::min(most, update_plane(p, scale, bias, arguments_.quantiser));
   } while (most != arguments_.quantiser);
-  if (in_octets()) arguments_.wide_codes = choose_wide_codes();
+  if (in_octets()) arguments_.wide_quantiser = choose_wide_quantiser();
   have_epilogues_ = true;
   scale_ = scale;
   bias_ = bias;
 }
 
-WideCodes TensorPass::choose_wide_codes() const {
-  if (split()) return WideCodes::kSplit;
-  if (arguments_.quantiser == Quantiser::kFloat) return WideCodes::kFloat;
+WideQuantiser TensorPass::choose_wide_quantiser() const {
+  if (split()) return WideQuantiser::kSplit;
+  if (arguments_.quantiser == Quantiser::kFloat) return WideQuantiser::kFloat;
   for (int p = 0; p < format_.plane_count; ++p) {
     if (!has_filtered(format_.planes[p])) continue;
     const TensorPlane& plane = arguments_.plane[p];
     for (int i = 0; i < plane.period; ++i)
       if (plane.phase[i].filtered && !doubles_serve(plane.phase[i], weights_))
-        return WideCodes::kGeneral;
+        return WideQuantiser::kGeneral;
   }
-  return WideCodes::kDouble;
+  return WideQuantiser::kDouble;
 }
 
 Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser most) {
@@ -240,7 +240,7 @@ Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser m
     } else {
       const DigitEpilogue epilogue =
           make_digit_epilogue(component, mask_, weights_, scale, bias, rational_, most);
-      most = std::min(most, epilogue.codes);
+      most = std::min(most, epilogue.quantiser);
       phase.start = epilogue.start;
       phase.base = epilogue.base;
       phase.general = epilogue.general;

@@ -40,7 +40,7 @@ class TensorPass {
   void make_fragments();
   Status load();
   void update_epilogues(double scale, double bias);
-  WideCodes choose_wide_codes() const;
+  WideQuantiser choose_wide_quantiser() const;
   Quantiser update_plane(int p, double scale, double bias, Quantiser most);
   TensorArguments arguments_for(const FrameFormat& format, const FramePlanes& in,
                                 const FramePlanes& out) const;

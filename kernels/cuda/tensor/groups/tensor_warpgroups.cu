@@ -106,7 +106,7 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
   for (int r = thread_of_four(); r < tile.rows; r += 32 * kWarps) {
     const int row = at.y + r;
     if (row >= 0 && row < plane.rows)
-      fetch_ahead(plane.src + row * plane.src_pitch + begin, end - begin);
+      prefetch_l2(plane.src + row * plane.src_pitch + begin, end - begin);
   }
 }
 
@@ -125,8 +125,8 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned wei
   for (int i = 0; i < (window.units + 1) / 2; ++i) {
     const bool odd = i == unit_pairs;
     const int rows = odd ? 2 : 1;
-    MatrixPlace mask(mask_at, 128, 256);
-    MatrixPlace seen(samples, odd ? pitch : kWarpgroupUnit, kWarpgroupOutputRows * pitch);
+    MatrixDescriptor mask(mask_at, 128, 256);
+    MatrixDescriptor seen(samples, odd ? pitch : kWarpgroupUnit, kWarpgroupOutputRows * pitch);
     const int up = rows * kWarpgroupMaskRowBytes / 16, down = rows * pitch / 16;
 #pragma unroll 1
     for (int n = odd ? odd_unit_products(a.mask_height) : last_row + 1; n > 0; --n) {

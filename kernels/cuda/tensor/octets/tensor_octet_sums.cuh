@@ -17,10 +17,10 @@ namespace {
 
 /// kProductRowGroups, kAllRowGroups, kSparseProducts: of OctetWindow. kDigits: of the weights,
 /// three where sums are split.
-template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideCodes kQuantiser,
+template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideQuantiser kQuantiser,
           int kDigits>
 class OctetSums {
-  static constexpr bool kSplit = kQuantiser == WideCodes::kSplit;
+  static constexpr bool kSplit = kQuantiser == WideQuantiser::kSplit;
   /// Sums of each power of 256, the lowest first: split ones lack that of 256^0.
   static constexpr int kLeftOut = kSplit ? 1 : 0, kPowers = kDigits + 1 - kLeftOut;
   static_assert(!kSplit || (kDigits == kMostDigits && kPowers == kSplitSums));
@@ -36,7 +36,7 @@ class OctetSums {
   static constexpr bool kKept = kDigits == 1 && kSparseProducts;
 
  public:
-  static constexpr bool kSparse = kSparseProducts, kClamped = kQuantiser == WideCodes::kFloat;
+  static constexpr bool kSparse = kSparseProducts, kClamped = kQuantiser == WideQuantiser::kFloat;
   static constexpr int kRowGroups = kAllRowGroups;
   /// What octet_fragments() begins with, of uint4: metadata and kDigits digits. They go to shared
   /// memory unless each lane keeps its weights.
@@ -73,7 +73,7 @@ class OctetSums {
         start_[k] = __float_as_int(kSplitStart) + unknown;
         second_start_[k] = __float_as_int(kSplitStart) + start + unknown;
       } else {
-        start_[k] = (kQuantiser == WideCodes::kDouble ? start ^ kSign : start) + unknown;
+        start_[k] = (kQuantiser == WideQuantiser::kDouble ? start ^ kSign : start) + unknown;
       }
     }
     // Values of the float way lie within 16 bits and a sign, whatever the samples could hold.
@@ -199,7 +199,7 @@ class OctetSums {
 
   /// The codes of two values, which the output clamps where they are not kClamped.
   __device__ __forceinline__ unsigned quantise_two(int low, int high) const {
-    if constexpr (kQuantiser == WideCodes::kFloat) {
+    if constexpr (kQuantiser == WideQuantiser::kFloat) {
       const auto bits = [&](int v) {
         return __float_as_uint(fmaf(static_cast<float>(v), scale_, base_));
       };
@@ -213,7 +213,7 @@ class OctetSums {
   __device__ __forceinline__ int quantise_value(int value) const {
     if constexpr (kSplit) {
       return __float2int_rn(__int_as_float(value));
-    } else if constexpr (kQuantiser == WideCodes::kDouble) {
+    } else if constexpr (kQuantiser == WideQuantiser::kDouble) {
       // 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code another's.
       const double exact = __hiloint2double(0x43300000, value) - 4503601774854144.0;
       return __double2loint(

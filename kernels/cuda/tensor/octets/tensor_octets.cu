@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     slide(std::integral_constant<int, 2>{});
 }
 
-template <int kProductRowGroups, int kRowGroups, bool kSparse, WideCodes kQuantiser>
+template <int kProductRowGroups, int kRowGroups, bool kSparse, WideQuantiser kQuantiser>
 TensorKernel select_digits(const TensorArguments& a) {
   switch (a.digits) {
     case 1:
@@ -95,24 +95,24 @@ TensorKernel select_digits(const TensorArguments& a) {
 }
 
 template <int kProductRowGroups, int kRowGroups, bool kSparse>
-TensorKernel select_codes(const TensorArguments& a, WideCodes quantiser) {
+TensorKernel select_codes(const TensorArguments& a, WideQuantiser quantiser) {
   switch (quantiser) {
-    case WideCodes::kFloat:
-      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kFloat>(a);
-    case WideCodes::kDouble:
-      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideCodes::kDouble>(a);
-    case WideCodes::kSplit:
+    case WideQuantiser::kFloat:
+      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideQuantiser::kFloat>(a);
+    case WideQuantiser::kDouble:
+      return select_digits<kProductRowGroups, kRowGroups, kSparse, WideQuantiser::kDouble>(a);
+    case WideQuantiser::kSplit:
       return tensor_octets_kernel<
-          OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kSplit, kMostDigits>>;
-    case WideCodes::kGeneral:
+          OctetSums<kProductRowGroups, kRowGroups, kSparse, WideQuantiser::kSplit, kMostDigits>>;
+    case WideQuantiser::kGeneral:
       break;
   }
   // The rarest way takes any weights as three digits, of which the higher may be 0.
   return tensor_octets_kernel<
-      OctetSums<kProductRowGroups, kRowGroups, kSparse, WideCodes::kGeneral, kMostDigits>>;
+      OctetSums<kProductRowGroups, kRowGroups, kSparse, WideQuantiser::kGeneral, kMostDigits>>;
 }
 
-TensorKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
+TensorKernel select_kernel(const TensorArguments& a, WideQuantiser quantiser) {
   const OctetWindow& window = a.octets;
   if (!window.sparse) return select_codes<3, 4, false>(a, quantiser);
   if (window.product_row_groups == 1) return select_codes<1, 3, true>(a, quantiser);
@@ -123,9 +123,9 @@ TensorKernel select_kernel(const TensorArguments& a, WideCodes quantiser) {
 
 cudaError_t load(const TensorArguments& arguments) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  for (const WideCodes quantiser :
-       {WideCodes::kFloat, WideCodes::kDouble, WideCodes::kGeneral, WideCodes::kSplit}) {
-    if (split != (quantiser == WideCodes::kSplit)) continue;
+  for (const WideQuantiser quantiser : {WideQuantiser::kFloat, WideQuantiser::kDouble,
+                                        WideQuantiser::kGeneral, WideQuantiser::kSplit}) {
+    if (split != (quantiser == WideQuantiser::kSplit)) continue;
     if (const cudaError_t error = load_kernel(select_kernel(arguments, quantiser), 0);
         error != cudaSuccess)
       return error;
@@ -135,12 +135,12 @@ cudaError_t load(const TensorArguments& arguments) {
 
 cudaError_t resident(const TensorArguments& arguments, int* blocks) {
   const bool split = arguments.form == Form::kTensorSplitOctets;
-  return resident_warps(select_kernel(arguments, split ? WideCodes::kSplit : WideCodes::kFloat),
-                        blocks);
+  return resident_warps(
+      select_kernel(arguments, split ? WideQuantiser::kSplit : WideQuantiser::kFloat), blocks);
 }
 
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
-  return launch_warps(select_kernel(arguments, arguments.wide_codes), arguments, 0, stream);
+  return launch_warps(select_kernel(arguments, arguments.wide_quantiser), arguments, 0, stream);
 }
 
 }  // namespace

@@ -298,7 +298,7 @@ __device__ __forceinline__ void prefetch_pixels(const TensorPlane& plane, int x,
   const int end = min(y + count, plane.rows);
 #pragma unroll 1
   for (int row = max(y, 0) + lane / 8; row < end; row += 4)
-    fetch_ahead(plane.src + row * plane.src_pitch + at);
+    prefetch_l2(plane.src + row * plane.src_pitch + at);
 }
 
 /// Stores the first bytes of a vector. Out of line, as above.

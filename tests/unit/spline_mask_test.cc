@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks on a coarse grid: what a pixel sees through it, against the mask, tap by tap.
-#include "kernels/core/weights/coarse_mask.h"
+// Spline masks: the weights with which a pixel sees its surroundings through them, against the
+// mask, tap by tap.
+#include "kernels/core/weights/spline_mask.h"
 
 #include <gtest/gtest.h>
 
@@ -25,37 +26,38 @@ double sum_of_magnitudes(const std::vector<double>& values) {
                          [](double sum, double value) { return sum + std::fabs(value); });
 }
 
-/// What a pixel sees of the pixels `from` and the `count` - 1 after it, counted from itself, by the
-/// three steps that spline_axis.h says. `x`: of the pixel, from 0 to below the spacing.
-std::vector<double> seen_through(const SplineAxis& axis, int taps, int anchor, int x, int from,
-                                 int count) {
+/// The weights with which a pixel sees `count` pixels from `from` on, counted from itself, by the
+/// three steps of spline_axis.h. `x`: the phase of the pixel, from 0 to below the spacing.
+std::vector<double> impulse_response(const SplineAxis& axis, int taps, int anchor, int x, int from,
+                                     int count) {
   const int h = axis.spacing;
-  const std::vector<std::int32_t> looks = spline_samples(h);
-  std::vector<double> seen(static_cast<std::size_t>(count), 0.0);
+  const std::vector<std::int32_t> analysis = spline_analysis_weights(h);
+  std::vector<double> response(static_cast<std::size_t>(count), 0.0);
   const auto add = [&](int pixel, double weight) {
     const int at = pixel - x - from;
     if (at >= 0 && at < count)
-      seen[static_cast<std::size_t>(at)] += weight;
+      response[static_cast<std::size_t>(at)] += weight;
     else
       EXPECT_EQ(weight, 0) << "beyond the " << count << " pixels";
   };
-  for (int m = 0; m < kSplinePieces; ++m)
+  for (int m = 0; m < kSplineOrder; ++m)
     for (int d = 0; d < axis.taps(); ++d)
-      for (std::size_t t = 0; t < looks.size(); ++t)
+      for (std::size_t t = 0; t < analysis.size(); ++t)
         add(h * (m - 1 + axis.first + d) + static_cast<int>(t),
-            spline_weights(h, x)[static_cast<std::size_t>(m)] *
-                axis.weights[static_cast<std::size_t>(d)] * looks[t] / std::pow(h, 4));
+            spline_synthesis_weights(h, x)[static_cast<std::size_t>(m)] *
+                axis.weights[static_cast<std::size_t>(d)] * analysis[t] / std::pow(h, 4));
   for (int i = 0; i < taps; ++i)
-    add(x - anchor + i, axis.step);
-  return seen;
+    add(x - anchor + i, axis.box_weight);
+  return response;
 }
 
-/// The error of all phases, taken from what pixels see.
+/// The largest error of all phases, from their impulse responses.
 double error_of(const SplineAxis& axis, const std::vector<double>& taps, int anchor) {
   const int n = static_cast<int>(taps.size()), margin = 8 * axis.spacing;
   double most = 0;
   for (int x = 0; x < axis.spacing; ++x) {
-    std::vector<double> missed = seen_through(axis, n, anchor, x, -anchor - margin, n + 2 * margin);
+    std::vector<double> missed =
+        impulse_response(axis, n, anchor, x, -anchor - margin, n + 2 * margin);
     for (int i = 0; i < n; ++i)
       missed[static_cast<std::size_t>(margin + i)] -= taps[static_cast<std::size_t>(i)];
     most = std::max(most, sum_of_magnitudes(missed));
@@ -65,29 +67,29 @@ double error_of(const SplineAxis& axis, const std::vector<double>& taps, int anc
 
 TEST(SplineAxis, SplinesOfPixelsAreWholeAndShareOut) {
   for (int h = kLeastSpacing; h <= kMostSpacing; h *= 2) {
-    const std::vector<std::int32_t> looks = spline_samples(h);
-    ASSERT_EQ(looks.size(), static_cast<std::size_t>(kSplinePieces * h));
-    EXPECT_EQ(std::accumulate(looks.begin(), looks.end(), 0), h * h * h * h);
-    EXPECT_LT(*std::max_element(looks.begin(), looks.end()), 32768) << "16 bits";
+    const std::vector<std::int32_t> analysis = spline_analysis_weights(h);
+    ASSERT_EQ(analysis.size(), static_cast<std::size_t>(kSplineOrder * h));
+    EXPECT_EQ(std::accumulate(analysis.begin(), analysis.end(), 0), h * h * h * h);
+    EXPECT_LT(*std::max_element(analysis.begin(), analysis.end()), 32768) << "16 bits";
     for (int x = 0; x < h; ++x) {
       int all = 0;
-      for (int m = 0; m < kSplinePieces; ++m)
-        all += looks[static_cast<std::size_t>(m * h + x)];
+      for (int m = 0; m < kSplineOrder; ++m)
+        all += analysis[static_cast<std::size_t>(m * h + x)];
       EXPECT_EQ(all, h * h * h) << "a flat line at pixel " << x << " of " << h;
-      const auto draws = spline_weights(h, x);
-      EXPECT_NEAR(std::accumulate(draws.begin(), draws.end(), 0.0), 1, 1e-15);
+      const auto synthesis = spline_synthesis_weights(h, x);
+      EXPECT_NEAR(std::accumulate(synthesis.begin(), synthesis.end(), 0.0), 1, 1e-15);
     }
   }
-  EXPECT_EQ(spline_samples(2), (std::vector<std::int32_t>{1, 4, 6, 4, 1, 0, 0, 0}));
+  EXPECT_EQ(spline_analysis_weights(2), (std::vector<std::int32_t>{1, 4, 6, 4, 1, 0, 0, 0}));
 }
 
 TEST(SplineAxis, ErrorIsWhatPixelsMiss) {
   for (const char* text : {"gaussian:25", "gaussian:100", "gaussian:40,90"})
     for (const int spacing : {2, 8, 16})
-      for (const bool with_step : {false, true}) {
+      for (const bool with_box : {false, true}) {
         const Mask mask = mask_of(text);
         for (const int anchor : {0, mask.width / 2, mask.width - 1}) {
-          const auto axis = fit_spline_axis(mask.row, anchor, spacing, with_step);
+          const auto axis = fit_spline_axis(mask.row, anchor, spacing, with_box);
           ASSERT_TRUE(axis);
           EXPECT_NEAR(axis->error, error_of(*axis, mask.row, anchor), 1e-12)
               << text << " spacing " << spacing << " anchor " << anchor;
@@ -99,30 +101,31 @@ TEST(SplineAxis, AStepMendsTheEndsOfAGaussian) {
   const Mask mask = mask_of("gaussian:100");
   const auto with = fit_spline_axis(mask.row, mask.anchor_x, 8, true);
   const auto without = fit_spline_axis(mask.row, mask.anchor_x, 8, false);
-  EXPECT_LT(with->error * kCoarseMiddle, 0.004);
-  EXPECT_GT(without->error * kCoarseMiddle, 0.05);
-  EXPECT_NEAR(with->step, mask.row.front(), 0.03 * mask.row.front());
+  EXPECT_LT(with->error * kMidCode, 0.004);
+  EXPECT_GT(without->error * kMidCode, 0.05);
+  EXPECT_NEAR(with->box_weight, mask.row.front(), 0.03 * mask.row.front());
 }
 
-/// The bound of two axes together, against whole masks seen through the grids.
-TEST(CoarseMask, FitsTogetherStayWithinTheZone) {
+/// The bound of both factors together, against impulse responses of whole masks.
+TEST(SplineMask, FitsTogetherStayWithinTheZone) {
   const auto skewed = testing::skewed_mask(193, 177);
   for (const Mask& mask : {mask_of("gaussian:25"), mask_of("gaussian:30,33"), skewed->mask}) {
     const FrameFormat format = unit::grey(640, 480);
-    const auto coarse = choose_coarse_mask(format, mask, 1);
-    ASSERT_TRUE(coarse);
+    const auto spline = choose_spline_mask(format, mask, 1);
+    ASSERT_TRUE(spline);
     const int margin = 8 * kMostSpacing;
-    const auto axis_seen = [&](const SplineAxis& axis, int taps, int anchor, int x) {
-      return seen_through(axis, taps, anchor, x, -anchor - margin, taps + 2 * margin);
+    const auto response_of = [&](const SplineAxis& axis, int taps, int anchor, int x) {
+      return impulse_response(axis, taps, anchor, x, -anchor - margin, taps + 2 * margin);
     };
     double most = 0;
-    for (int y = 0; y < coarse->column.spacing; ++y)
-      for (int x = 0; x < coarse->cross.spacing; ++x) {
-        SplineAxis smooth = coarse->column;
-        smooth.step = 0;
-        const auto column = axis_seen(smooth, mask.height, mask.anchor_y, y);
-        const auto row = axis_seen(coarse->row, mask.width, mask.anchor_x, x % coarse->row.spacing);
-        const auto cross = axis_seen(coarse->cross, mask.width, mask.anchor_x, x);
+    for (int y = 0; y < spline->column.spacing; ++y)
+      for (int x = 0; x < spline->cross.spacing; ++x) {
+        SplineAxis smooth = spline->column;
+        smooth.box_weight = 0;
+        const auto column = response_of(smooth, mask.height, mask.anchor_y, y);
+        const auto row =
+            response_of(spline->row, mask.width, mask.anchor_x, x % spline->row.spacing);
+        const auto cross = response_of(spline->cross, mask.width, mask.anchor_x, x);
         double missed = 0;
         for (std::size_t i = 0; i < column.size(); ++i)
           for (std::size_t j = 0; j < row.size(); ++j) {
@@ -130,7 +133,7 @@ TEST(CoarseMask, FitsTogetherStayWithinTheZone) {
             const bool inside_y = tap_y >= 0 && tap_y < mask.height;
             const bool inside = inside_y && tap_x >= 0 && tap_x < mask.width;
             const double made =
-                column[i] * row[j] + (inside_y ? coarse->column.step * cross[j] : 0);
+                column[i] * row[j] + (inside_y ? spline->column.box_weight * cross[j] : 0);
             missed += std::fabs((inside ? mask.column[static_cast<std::size_t>(tap_y)] *
                                               mask.row[static_cast<std::size_t>(tap_x)]
                                         : 0) -
@@ -138,19 +141,19 @@ TEST(CoarseMask, FitsTogetherStayWithinTheZone) {
           }
         most = std::max(most, missed);
       }
-    EXPECT_LT(most * kCoarseMiddle, zone(mask, 1, 8));
-    EXPECT_GT(most * kCoarseMiddle, 0.001) << "a bound that nothing comes near";
+    EXPECT_LT(most * kMidCode, zone(mask, 1, 8));
+    EXPECT_GT(most * kMidCode, 0.001) << "a bound that nothing comes near";
   }
 }
 
 std::string spacing_text(const char* text, const FrameFormat& format, double scale = 1) {
-  const auto coarse = choose_coarse_mask(format, mask_of(text), scale);
-  if (!coarse) return "none";
-  const CoarseSpacing s = coarse->spacing();
+  const auto spline = choose_spline_mask(format, mask_of(text), scale);
+  if (!spline) return "none";
+  const KnotSpacing s = spline->spacing();
   return std::to_string(s.row) + "x" + std::to_string(s.column) + "/" + std::to_string(s.cross);
 }
 
-TEST(CoarseMask, GridsGrowWithTheMask) {
+TEST(SplineMask, GridsGrowWithTheMask) {
   const FrameFormat format = unit::grey(3840, 2160);
   EXPECT_EQ(spacing_text("gaussian:10", format), "none");
   EXPECT_EQ(spacing_text("gaussian:25", format), "2x2/8");
@@ -160,7 +163,7 @@ TEST(CoarseMask, GridsGrowWithTheMask) {
   EXPECT_EQ(spacing_text("gaussian:500", format), "32x32/32");
 }
 
-TEST(CoarseMask, RefusesWhatItDoesNotServe) {
+TEST(SplineMask, RefusesWhatItDoesNotServe) {
   const FrameFormat format = unit::grey(3840, 2160);
   EXPECT_EQ(spacing_text("gaussian:2,100", format), "none") << "a short factor";
   EXPECT_EQ(spacing_text("box:301", format), "none") << "rational";
@@ -169,17 +172,17 @@ TEST(CoarseMask, RefusesWhatItDoesNotServe) {
   EXPECT_EQ(spacing_text("gaussian:100", format, 200), "none") << "beyond what 16 bits clamp";
 }
 
-TEST(CoarseMask, AnotherScaleMayNotBeServed) {
+TEST(SplineMask, AnotherScaleMayNotBeServed) {
   const FrameFormat format = unit::grey(640, 480);
   const Mask mask = mask_of("gaussian:100");
-  const auto coarse = choose_coarse_mask(format, mask, 1);
-  ASSERT_TRUE(coarse);
-  EXPECT_TRUE(coarse_mask_serves(format, mask, *coarse, 0.25));
-  EXPECT_TRUE(coarse_mask_serves(format, mask, *coarse, -2));
-  EXPECT_FALSE(coarse_mask_serves(format, mask, *coarse, 64)) << "a quarter code";
-  const auto again = make_coarse_mask(mask, coarse->spacing());
+  const auto spline = choose_spline_mask(format, mask, 1);
+  ASSERT_TRUE(spline);
+  EXPECT_TRUE(spline_mask_serves(format, mask, *spline, 0.25));
+  EXPECT_TRUE(spline_mask_serves(format, mask, *spline, -2));
+  EXPECT_FALSE(spline_mask_serves(format, mask, *spline, 64)) << "a quarter code";
+  const auto again = make_spline_mask(mask, spline->spacing());
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->row.weights, coarse->row.weights);
+  EXPECT_EQ(again->row.weights, spline->row.weights);
 }
 
 }  // namespace
