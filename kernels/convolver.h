@@ -26,9 +26,9 @@
 #include "kernels/core/plan/backend.h"
 #include "kernels/core/plan/plan.h"
 #include "kernels/core/weights/alpha_weighting.h"
-#include "kernels/core/weights/spline_mask.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/spline_mask.h"
 
 namespace convolve {
 

@@ -217,7 +217,8 @@ Status CpuJob::allocate_weighted(const FrameFormat& format) {
   if (!weighted.ok()) return weighted.status();
   weighted_ = std::move(weighted.value());
   alpha_location_ = find_alpha(format).value_or(AlphaLocation{});
-  const Component& alpha = format.planes[alpha_location_.plane].components[alpha_location_.component];
+  const Component& alpha =
+      format.planes[alpha_location_.plane].components[alpha_location_.component];
   for (int p = 0; p < format.plane_count; ++p)
     for (int c = 0; c < format.planes[p].component_count; ++c)
       shifts_[p][c] = grid_shift(format.planes[p].components[c], alpha);
