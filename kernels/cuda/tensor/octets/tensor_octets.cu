@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks on samples of two bytes: products of two output rows x 8 samples
-// with their low and with their high bytes, which a lane parts as they come.
+// Forms tensor-octets and tensor-split-octets, for masks up to 9x9 on samples of two bytes, of one
+// or two components: products of two output rows x 8 adjacent samples (octets), with the low and
+// with the high bytes of the samples.
 //
-// The tensor cores take bytes, so a sample is two of them: the same weights times both, and the
-// sums of the high ones count 256 times. A lane has 16 bytes of a column: eight samples of one
-// component, or four of each of two (the chroma of P010), of which it gives one to the lane beside
-// for four more of the other. Real weights on 16 bits need sums that no 32 bits hold: these are
+// The tensor cores take bytes, so a sample is two of them: the same weights multiply both, and sums
+// of high bytes count 256 times. Real weights on 16 bits need sums that no 32 bits hold: these are
 // split (split_digits.h).
+//
+// Operand A holds the mask as two output rows of eight samples multiply a row group in windows of
+// 16 samples; sparse products (mma.sp) take the whole window at once, others a half each. Lane l
+// loads 16 bytes of a column in row l % 4 of each row group: eight samples of one component, or
+// four of each of two (the chroma of P010), of which it exchanges four of one with the lane beside
+// for four of the other. Low and high bytes are deinterleaved as rows come. Of the sums it holds
+// sample l / 4 of columns 2 (l % 4) and 2 (l % 4) + 1 in both rows.
+//
+// What binds: with one digit and sparse products the latency of memory, which the rows of the next
+// step in flight hide; with more digits, or without sparse products, the products and the reads of
+// weights from shared memory.
 #include <algorithm>
 #include <type_traits>
 
@@ -20,14 +30,14 @@
 namespace convolve {
 namespace {
 
-/// Codes of a plane.
+/// The filter of a plane of kComponents components, and where it stores.
 template <class Sums, int kComponents>
 struct OctetFilter : Sums {
   using Sums::Sums;
   using Output = OctetOutput<kComponents, Sums::kClamped>;
 };
 
-/// Inner columns.
+/// Filters the tiles of a warp in an inner tile column.
 template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
                                              WarpOrigin origin, const uint4* weights) {
@@ -36,7 +46,7 @@ __device__ __forceinline__ void filter_inner(const TensorArguments& a, const Ten
   slide_down(a, plane, columns, filter, origin);
 }
 
-/// 128 bytes x 8 rows of a column at the picture's edge.
+/// Filters one tile of 128 bytes x 8 rows at the picture's edge, by way of a patch.
 template <class Filter, int kComponents>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             WarpOrigin origin, const uint4* weights,
@@ -50,7 +60,7 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
   typename Filter::Output(plane, origin.x, origin.y).store_edge(made);
 }
 
-/// kMostComponents: of any plane.
+/// kMostComponents: the most components of any plane.
 template <class Sums, int kMostComponents>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_octets_kernel(const __grid_constant__ TensorArguments a) {
