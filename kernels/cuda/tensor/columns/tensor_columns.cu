@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor`: convolution as matrix products on the INT8 tensor cores, exact in int32.
+// Forms tensor-sliding and tensor-columns: convolution as matrix products on the INT8 tensor cores,
+// exact in int32, for 8-bit samples of any layout that has byte phases. tensor-sliding serves masks
+// up to kTensorSlidingRows rows whose window is one segment, tensor-columns any mask.
 //
-// 8-bit samples times weights of one to three 8-bit digits. A warp makes 128 bytes x 8 rows of a
-// plane. For each mask row, a product D += A B takes as A the Toeplitz matrix of that row
-// (tensor_fragments.h) and as B eight windows of a picture row, one for each column of 16 output
-// bytes. Interleaved components are no different: their taps lie further apart. The eight output
-// rows of a warp see a picture row under eight mask rows, so that B, loaded once into registers as
-// it lies in memory, serves eight products, and nothing passes through shared memory but what
-// touches the border. A digit costs as many products again, over the same sums.
+// Weights are one to three 8-bit digits. A warp makes tiles of 128 bytes x 8 rows. For each mask
+// row a product D += A B takes as A the Toeplitz matrix of that row (tensor_fragments.h), and as B
+// eight windows of a picture row, one for each column of 16 output bytes. Taps of interleaved
+// components lie further apart, and are no different otherwise. Each digit costs as many products
+// again, over the same sums.
+//
+// Lane l holds of a picture row the 8 bytes from 8 (l % 4) on of the window of column l / 4, as
+// they lie in memory. The eight output rows of a warp read a picture row under eight mask rows, so
+// that B, once loaded into registers, serves eight products; only what touches the border passes
+// through shared memory. Of D lane l holds bytes 2 (l / 4) and 2 (l / 4) + 1 of columns 2 (l % 4)
+// and 2 (l % 4) + 1.
 //
 // What binds (H100): a product takes 6 clocks of its tensor core, and other instructions do not
-// hide behind it; below 9x9 it is those others, half of them between sums and stored codes. Hence
-// sums that are read as floats without a conversion, codes clamped two at a time, a transposition
-// in registers that makes whole words of them, and no block barrier.
+// hide behind it; below 9x9 these others bind, half of which lie between sums and stored samples.
+// Hence sums that are read as floats without a conversion, codes that are clamped two at a time, a
+// transposition in registers that makes whole words of them, and no block barrier.
 #include <type_traits>
 
 #include "kernels/cuda/device/overlap.cuh"
@@ -23,7 +29,8 @@
 namespace convolve {
 namespace {
 
-/// What sums of a frame of one digit begin with, and others after the last but one.
+/// Sets the sums before the first digit: only sums of the last digit begin with
+/// DigitEpilogue::start, as those before are still multiplied by 256.
 __device__ __forceinline__ void start_sums(const TensorArguments& a, const TensorPlane& plane,
                                            int x, int (&sum)[kRows][4]) {
 #pragma unroll
@@ -35,7 +42,8 @@ __device__ __forceinline__ void start_sums(const TensorArguments& a, const Tenso
   }
 }
 
-/// Between two digits; `digit` is the next.
+/// Multiplies the sums by 256 between two digits, of which `digit` is the next, and adds the start
+/// before the last one.
 __device__ __forceinline__ void shift_sums(const TensorArguments& a, const TensorPlane& plane,
                                            int x, int digit, int (&sum)[kRows][4]) {
 #pragma unroll
@@ -47,7 +55,8 @@ __device__ __forceinline__ void shift_sums(const TensorArguments& a, const Tenso
   }
 }
 
-/// A row of the mask: output row r sees picture row j + r.
+/// Adds a row of the mask: output row r multiplies picture row j + r, of `rows` and the eight
+/// below.
 __device__ __forceinline__ void multiply_rows(int (&sum)[kRows][4], const uint4& weights, int j,
                                               const uint2 (&rows)[kRows],
                                               const uint2 (&below)[kRows]) {
@@ -56,15 +65,16 @@ __device__ __forceinline__ void multiply_rows(int (&sum)[kRows][4], const uint4&
     multiply(sum[r], weights, j + r < kRows ? rows[j + r] : below[j + r - kRows], sum[r]);
 }
 
-/// Rows of a mask whose 8 output rows see no more than kBlocks x 8 picture rows.
+/// Rows of the tallest mask under which 8 output rows read no more than `blocks` x 8 picture rows.
 CONVOLVE_HD constexpr int sliding_mask_rows(int blocks) {
   return kRows * (blocks - 1) + 1;
 }
 static_assert(sliding_mask_rows(3) == kTensorSlidingRows, "the planner counts on another height");
 
-/// Masks of at most sliding_mask_rows(kBlocks) rows and one segment: all that 8 output rows see is
-/// in registers. The warp marches down, 8 rows at a time, and loads each picture row once, while it
-/// makes codes of the sums before.
+/// Filters with a sliding window, for masks of at most sliding_mask_rows(kBlocks) rows and one
+/// segment: all picture rows that 8 output rows read are in registers. From step to step the warp
+/// goes down 8 rows, and loads each picture row once, while it quantises the sums of the step
+/// before. kInside: an inner tile column. kPlain: TensorPlane::plain.
 template <Quantiser kQuantiser, bool kInside, bool kPlain, int kBlocks>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            int x, int y, int steps, std::uint8_t* patch) {
@@ -74,7 +84,8 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
   for (int b = 0; b < kBlocks; ++b)
     windows.load(0, kRows * b, kRows, block[b]);
   const uint4* const fragments = plane.fragments + threadIdx.x;
-  // Block b of the step is block[(kFirst + b) % kBlocks]; true if there is another step.
+  // Filters a step, whose block b of rows is block[(kFirst + b) % kBlocks]; true if there is
+  // another step.
   const auto make_step = [&](int step, auto first_block) {
     constexpr int kFirst = decltype(first_block)::value;
     const uint4* fragment = fragments;
@@ -123,7 +134,8 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
   if constexpr (!kInside) {
     make_step(0, std::integral_constant<int, 0>{});
   } else if constexpr (kBlocks == 2) {
-    // Written out twice, so that nothing moves: 14.1 us for 15.0 at 9x9.
+    // The step is written out twice, so that the blocks change roles and no row moves from register
+    // to register: 14.1 us for 15.0 at 9x9.
 #pragma unroll 1
     for (int step = 0;; step += 2) {
       if (!make_step(step, std::integral_constant<int, 0>{})) return;
@@ -144,7 +156,8 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
   }
 }
 
-/// Any mask: 8 rows of outputs, and as many passes over the picture as it has segments and digits.
+/// Filters 8 rows of outputs under any mask, in as many passes over the picture as the mask has
+/// segments times digits.
 template <Quantiser kQuantiser, bool kInside>
 __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const TensorPlane& plane,
                                                  int x, int y, std::uint8_t* patch) {
@@ -188,8 +201,8 @@ __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const
     store_rows<kQuantiser>(plane, x, y, sum);
 }
 
-/// Which columns a block belongs to: those at the picture's edges, whose warps take one step each
-/// as their loads take longer, come first.
+/// Where the outputs of a warp begin. Blocks of the edges come first, as their loads take longer;
+/// their warps take one step each.
 struct ColumnOrigin {
   bool inside;
   int tile_column;
@@ -214,7 +227,7 @@ __device__ __forceinline__ ColumnOrigin column_origin(const TensorPlane& plane, 
   return {inside, tile_column, (row * kWarps + static_cast<int>(threadIdx.y)) * rows};
 }
 
-/// kBlocks == 0: for any mask; otherwise the blocks of slide_down().
+/// kBlocks: blocks of 8 picture rows that slide_down() keeps; 0 for any mask.
 template <Quantiser kQuantiser, int kBlocks>
 __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
     tensor_kernel(const __grid_constant__ TensorArguments a) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tiles of shared memory for kernel `tensor` that have their ghosts at the sides made of their own
-// samples (TensorPlane::ghosts_in_tile): those who bring such a tile wait for none of them.
+// Tiles in shared memory whose ghosts at the sides are made of samples of the same tile
+// (TensorPlane::ghosts_in_tile): producers load none of these ghosts, and so wait for no single
+// bytes. Consumers make them when the tile has come.
 #pragma once
 
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
@@ -8,19 +9,19 @@
 namespace convolve {
 namespace {
 
-/// Of a tile at the edge of the picture: what fill_inner() does.
+/// What fill_inner() does with a tile at the edge of the picture.
 template <int kComponents, int kBytes>
 __device__ __forceinline__ void fill_edge(const TensorArguments& a, const TensorPlane& plane,
                                           const TensorTile& tile, HaloOrigin at, std::uint8_t* to,
                                           int line) {
   constexpr int kPlanes = kComponents * kBytes;
   const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
-  // Halves of a chunk, as the picture may end between them.
+  // Chunks are loaded in halves, as the picture may end between them.
   const auto half_at = [&](int half) { return min(max(at.x + half, 0), width - kHalf) * kPlanes; };
   const std::uint8_t* const first = plane.src + half_at(0);
   const std::uint8_t* const second = plane.src + half_at(kHalf);
   const auto row_of = [&](int r) { return border_index(a.border, at.y + r, plane.rows); };
-  // Some rows at a time, so that their loads are in flight together.
+  // Several rows at a time, so that their loads are in flight together.
   constexpr int kBatch = kPlanes == 1 ? 1 : fill_batch(kPlanes);
 #pragma unroll 1
   for (int r = line; r < tile.rows; r += kBatch * tile.lines) {
@@ -53,8 +54,9 @@ __device__ __forceinline__ void fill_edge(const TensorArguments& a, const Tensor
   }
 }
 
-/// Fills a tile but for the ghosts at its sides, where something of the picture will lie: for four
-/// warps, of which the caller is thread number `thread`. `at.x` is a multiple of 8.
+/// Fills a tile but for the ghosts at its sides; what is loaded in their place lies inside the
+/// picture. Four warps take part, of which the caller is thread number `thread`. `at.x` is a
+/// multiple of 8.
 template <int kComponents, int kBytes>
 __device__ __forceinline__ void fill_inner(const TensorArguments& a, const TensorPlane& plane,
                                            const TensorTile& tile, HaloOrigin at,
@@ -74,15 +76,14 @@ __device__ __forceinline__ void fill_inner(const TensorArguments& a, const Tenso
     fill_edge<kComponents, kBytes>(a, plane, tile, {at.x + column, at.y}, to, line);
 }
 
-/// Makes the ghosts at the sides of a tile that has come, where it has any. Out of line: most tiles
-/// have none.
+/// Makes the ghosts at the sides of a tile whose samples have come, where it has any.
 template <int kComponents, int kBytes>
 __device__ __forceinline__ void make_ghosts(const TensorArguments& a, const TensorPlane& plane,
                                             const TensorTile& tile, int x, std::uint8_t* memory,
                                             int thread) {
   constexpr int kPlanes = kComponents * kBytes, kLines = 32 * kWarps / kChunk;
   const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
-  // Columns that only outputs beyond the picture see are nobody's.
+  // No output inside the picture reads further columns.
   const int last = min(kChunk * tile.chunks, width - x + tile.reach);
 #pragma unroll 1
   for (int column = thread % kChunk; column < last; column += kChunk) {

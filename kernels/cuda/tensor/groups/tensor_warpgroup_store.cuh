@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sums of groups of kernel `tensor` (tensor_warpgroups.cu) on their way into the picture.
+// From sums of warpgroups (tensor_warpgroups.cu) to the picture: through registers where a plane
+// has one component, and otherwise by way of the tile in shared memory, where components meet.
 #pragma once
 
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
@@ -8,21 +9,24 @@
 namespace convolve {
 namespace {
 
+/// Row groups of a tile: a product makes four adjacent output rows of each, and warp w of the
+/// warpgroup holds row w of each.
 constexpr int kTileRowGroups = kWarpgroupTileRows / kWarpgroupOutputRows;
-static_assert(kWarps == kWarpgroupOutputRows, "a warp of a product has one row of each group");
+static_assert(kWarps == kWarpgroupOutputRows, "a warp holds one row of each row group");
 
 /// The first output of a tile.
 struct TileOrigin {
   int x, y;
 
-  /// Where its samples begin in the picture.
+  /// Where the samples of the tile begin in the picture, halo included.
   __device__ __forceinline__ HaloOrigin with_halo(const TensorArguments& a) const {
     return {x - a.warpgroups.tile.margin, y - a.anchor_y};
   }
 };
 
-/// Calls work(i, words) for each group: the words are four adjacent samples of a row of outputs, as
-/// they lie in memory. kSplit: what `sum` has are values, floats.
+/// Quantises the sums of a lane, and calls work(i, words) for each row group i: the words are four
+/// adjacent samples of the lane's output row, as they lie in memory. kSplit: `sum` holds values, as
+/// the bits of floats.
 template <Quantiser kQuantiser, bool kSplit, int kBytes, class Work>
 __device__ __forceinline__ void for_each_word(const TensorPlane& plane, const TensorPhase& phase,
                                               const int (&sum)[kTileRowGroups][4],
@@ -71,15 +75,16 @@ __device__ __forceinline__ void for_each_word(const TensorPlane& plane, const Te
   }
 }
 
-/// The rows of outputs of a lane, of four pixels each: where they go in the picture.
+/// The output rows of a lane, one of each row group and of four pixels each: where they go in the
+/// picture.
 template <int kPixelBytes>
 struct OutputRows {
   std::uint8_t* to;
-  std::int64_t step;  ///< From one of the lane's rows to the next.
-  int rows;           ///< Of them in the picture,
-  int room;           ///< and bytes of each: 4 kPixelBytes or fewer.
-  bool in_words;      ///< They lie on 16 bytes.
-  bool whole;         ///< All lanes of the warpgroup have all of theirs, which do.
+  std::int64_t step;  ///< Bytes from one of the lane's rows to the next.
+  int rows;           ///< Rows of the lane that lie in the picture.
+  int room;           ///< Bytes of a row from here to the end of the picture.
+  bool in_words;      ///< Rows lie on 16 bytes.
+  bool whole;  ///< All lanes of the warpgroup have all of their rows in the picture, on 16 bytes.
 
   __device__ __forceinline__ OutputRows(const TensorPlane& plane, TileOrigin origin, int column,
                                         int row) {
@@ -89,13 +94,13 @@ struct OutputRows {
     room = plane.row_bytes - at;
     rows = (plane.rows - y + kWarpgroupOutputRows - 1) / kWarpgroupOutputRows;
     in_words = plane.aligned16;
-    // By the tile's last row, not the lane's: the warps of a group must all take the same branch,
-    // since they meet at a barrier in one of the two.
+    // By the tile's last row, not the lane's: the warps of a warpgroup must all take the same
+    // branch, since they meet at a barrier in one of the two.
     whole = in_words && origin.y + kWarpgroupTileRows <= plane.rows &&
             origin.x * kPixelBytes + kTensorTileBytes * kPixelBytes <= plane.row_bytes;
   }
 
-  /// Row i of the lane, of four pixels.
+  /// Stores row i of the lane, of four pixels.
   template <int kBytes, int kComponents>
   __device__ __forceinline__ void store(int i, const unsigned (&words)[kComponents][kBytes]) const {
     std::uint8_t* at = to + i * step;
@@ -106,7 +111,8 @@ struct OutputRows {
   }
 };
 
-/// Brings codes of sums to the picture, where there is one component and the tile lies inside.
+/// Quantises sums and stores them in the picture, where a plane has one component and the tile lies
+/// inside.
 template <Quantiser kQuantiser, bool kSplit, int kBytes>
 __device__ __forceinline__ void quantise_to_picture(const TensorPlane& plane,
                                                     const OutputRows<kBytes>& out,
@@ -121,8 +127,9 @@ __device__ __forceinline__ void quantise_to_picture(const TensorPlane& plane,
       });
 }
 
-/// Keeps codes of sums, of four pixels a lane and row, where the component's first samples were:
-/// from `to` on, the planes of bytes `plane_bytes` apart, rows `step`.
+/// Quantises sums and keeps the samples in shared memory where the first samples of the component
+/// were: four pixels a lane and row, from `to` on, planes of bytes `plane_bytes` apart, rows
+/// `step`.
 template <Quantiser kQuantiser, bool kSplit, int kBytes>
 __device__ __forceinline__ void quantise_to_tile(const TensorPlane& plane, const TensorPhase& phase,
                                                  std::uint8_t* to, int plane_bytes, int step,
@@ -134,7 +141,8 @@ __device__ __forceinline__ void quantise_to_tile(const TensorPlane& plane, const
   });
 }
 
-/// Brings what quantise_to_tile() kept to the picture, and what is copied from where it lies.
+/// Stores in the picture what quantise_to_tile() kept of filtered components, and copied components
+/// from where their samples lie in the tile.
 template <int kBytes, int kComponents>
 __device__ __forceinline__ void store_components(const TensorArguments& a, const TensorPlane& plane,
                                                  OutputRows<kComponents * kBytes> out,

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` on compute capability 9.0: products of warpgroups, 4 rows x 16 adjacent samples
-// of a tile's 16 groups and 8 blocks at once, with both operands in shared memory.
+// Forms tensor-warpgroups and tensor-split-warpgroups, for compute capability 9.0: products of
+// warpgroups (wgmma) with both operands in shared memory. They serve 8-bit and 16-bit samples that
+// lie side by side, and packed 4:2:2, with masks whose weights and two tiles fit shared memory. A
+// product makes 4 rows x 16 adjacent samples in each of the 16 row groups and 8 blocks of a tile.
 //
-// Operand A is the mask as four rows of 16 outputs see a picture row: a Toeplitz matrix, the same
-// for all tiles. Operand B is the tile as it is: column n of a group is the 32 samples from its
-// 16th on, so that core matrices overlap, and one pass over K + 3 picture rows makes all outputs.
-// The tensor cores take what they need by themselves: no instruction aligns or loads it.
+// Operand A is a Toeplitz matrix, the same for all tiles: its 64 rows hold the mask as four rows of
+// 16 outputs multiply a picture row. Operand B is the tile as it is: the column of block n in a row
+// group is the 32 samples from the block's first window sample on, so that core matrices overlap,
+// and one pass over K + 3 picture rows of a mask of K rows makes all outputs. The tensor cores load
+// operands by themselves: no instruction aligns or moves a sample. Of the sums warp w of the
+// warpgroup holds row w of each row group, and its lane l outputs 2 (l / 4), 2 (l / 4) + 1 of
+// blocks 2 (l % 4) and 2 (l % 4) + 1 there.
 //
-// So a block lasts as long as there are tiles, and its warps share the work: some bring tiles,
-// others take turns in multiplying one and storing it. Ghosts at the sides are made of the tile by
-// the latter where they can (tensor_ghosts.cuh): loads of bytes would hold up all tiles behind.
+// A block stays for as long as there are tiles, one block to a processor, and its warps specialise:
+// producers load tiles into stages, consumers take turns in multiplying a tile and storing it.
+// Consumers make the ghosts at the sides out of the tile where they can (tensor_ghosts.cuh), since
+// producers that load single bytes would hold up all tiles behind.
 //
-// Compiled for sm_90a alone.
+// What binds: for small masks the loads and stores of tiles, which the other consumers and the next
+// stages hide; for large ones the products. Compiled for sm_90a alone.
 #include <algorithm>
 #include <type_traits>
 
@@ -28,9 +35,9 @@ namespace {
 
 constexpr unsigned kPackedKinds = 1u << kPackedKind;
 
-/// Warpgroups of a block that bring tiles, and that filter them. More of the latter hide what each
-/// waits for, as far as there are registers: one component took 12.9 us with four and 14.4 with
-/// three (9x9, 4K, H100). Split sums take twice the registers.
+/// The warpgroups of a block. With more consumers each other's waits are hidden, as far as there
+/// are registers: one component took 12.9 us with four and 14.4 with three (9x9, 4K, H100). Split
+/// sums take twice the registers.
 struct Roles {
   int producers, consumers;
 
@@ -43,19 +50,20 @@ CONVOLVE_HD constexpr Roles roles(unsigned kinds, bool split) {
                                            : Roles{1, 3};
 }
 
-/// Shared memory of a block: the stages, the weights and
+/// The barriers of a block, which stand in shared memory behind the stages and the weights.
 struct Barriers {
-  Barrier weights;                     ///< which are there,
-  Barrier full[kMostWarpgroupStages];  ///< stages filled,
-  Barrier free[kMostWarpgroupStages];  ///< and stages that may be.
+  Barrier weights;                     ///< The weights have come.
+  Barrier full[kMostWarpgroupStages];  ///< A stage has been filled.
+  Barrier free[kMostWarpgroupStages];  ///< A stage may be filled again.
 };
 static_assert(sizeof(Barriers) <= kWarpgroupBarrierBytes, "there is no room for them");
 
-/// The tiles of a block, one after the other through the stages.
+/// The next tile of a producer or consumer, and its stage: tiles of a block go through the stages
+/// one after the other, in a circular buffer.
 struct PipelineState {
   int tile;
   int stage;
-  unsigned parity = 0;  ///< Of the phase of the stage's barriers.
+  unsigned parity = 0;  ///< Parity of the phase that the stage's barriers are in.
 
   __device__ __forceinline__ void advance(int count, int stages) {
     tile += count * static_cast<int>(gridDim.x);
@@ -67,8 +75,8 @@ struct PipelineState {
   }
 };
 
-/// The plane of a tile, of which it has the number within the plane instead. With the only plane
-/// what is read of it has addresses that the compiler knows.
+/// The plane of a tile; `tile` becomes its number within the plane. Where there is one plane only,
+/// the compiler knows the addresses of what is read of it.
 template <bool kOnePlane>
 __device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArguments& a, int& tile) {
   if (kOnePlane) return a.plane[0];
@@ -79,15 +87,16 @@ __device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArgument
   return a.plane[p];
 }
 
-/// Tiles of a block that the L2 cache is asked for before the launch before is over. With six the
-/// processor waits to ask (15.6 us for 11.1; 9x9, 4K, H100).
+/// Tiles of a block that are prefetched to the L2 cache before the launch before is over. With six
+/// the processor waits to ask (15.6 us for 11.1; 9x9, 4K, H100).
 constexpr int kPrefetched = 2;
 
-/// Number of a thread within its warpgroup.
-__device__ __forceinline__ int thread_of_four() {
+/// The number of a thread within its warpgroup.
+__device__ __forceinline__ int thread_of_warpgroup() {
   return static_cast<int>(threadIdx.x + 32 * (threadIdx.y % kWarps));
 }
 
+/// Where the outputs of tile number `tile` of a plane begin.
 __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
   const int row = static_cast<int>(
       plane.tile_columns == 1 ? tile
@@ -95,7 +104,8 @@ __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int ti
   return {(tile - row * plane.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
 }
 
-/// Has the L2 cache fetch a tile, as far as it lies inside the picture: for four warps.
+/// Prefetches a tile to the L2 cache, as far as it lies inside the picture; all threads of a
+/// warpgroup take part.
 __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const TensorTile& tile,
                                               HaloOrigin at) {
   const int planes = plane.period * plane.sample_bytes;
@@ -103,7 +113,7 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
   const int end = min((at.x + kChunk * tile.chunks) * planes, plane.row_bytes) & ~15;
   if (begin >= end) return;
 #pragma unroll 1
-  for (int r = thread_of_four(); r < tile.rows; r += 32 * kWarps) {
+  for (int r = thread_of_warpgroup(); r < tile.rows; r += 32 * kWarps) {
     const int row = at.y + r;
     if (row >= 0 && row < plane.rows)
       prefetch_l2(plane.src + row * plane.src_pitch + begin, end - begin);
@@ -111,7 +121,7 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
 }
 
 /// sum += a digit of the mask, at `weights`, times the tile at `samples`, both in shared memory.
-/// One product in the code for pairs of units and the odd one: with two the compiler would move
+/// Pairs of units and the odd unit share one product instruction: with two the compiler would move
 /// sums between them, and wait for each product.
 __device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned weights,
                                           unsigned samples, int pitch,
@@ -119,27 +129,29 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned wei
   const WarpgroupWindow& window = a.warpgroups.window;
   const int unit_pairs = window.unit_pairs();
   const int last_row = unit_pair_products(a.mask_height) - 1;
-  // The mask's rows lie from the last to the first, as output row w sees row k - w of it.
+  // The rows of the mask lie from the last to the first, as output row w multiplies picture row k
+  // by mask row k - w.
   unsigned mask_at = weights + last_row * kWarpgroupMaskRowBytes;
 #pragma unroll 1
   for (int i = 0; i < (window.units + 1) / 2; ++i) {
     const bool odd = i == unit_pairs;
     const int rows = odd ? 2 : 1;
     MatrixDescriptor mask(mask_at, 128, 256);
-    MatrixDescriptor seen(samples, odd ? pitch : kWarpgroupUnit, kWarpgroupOutputRows * pitch);
+    MatrixDescriptor picture(samples, odd ? pitch : kWarpgroupUnit, kWarpgroupOutputRows * pitch);
     const int up = rows * kWarpgroupMaskRowBytes / 16, down = rows * pitch / 16;
 #pragma unroll 1
     for (int n = odd ? odd_unit_products(a.mask_height) : last_row + 1; n > 0; --n) {
-      start_product(sum, mask, seen);
+      start_product(sum, mask, picture);
       mask.low -= up;
-      seen.low += down;
+      picture.low += down;
     }
     mask_at += warpgroup_mask_rows(a.mask_height) * kWarpgroupMaskRowBytes;
     samples += 2 * kWarpgroupUnit;
   }
 }
 
-/// sum = start + the mask times a component, of which a byte's plane follows the other.
+/// sum = start + the mask times a component. The plane of a sample's high byte follows that of its
+/// low byte.
 template <int kBytes>
 __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int start, unsigned weights,
                                               unsigned samples, int pitch,
@@ -173,7 +185,8 @@ __device__ __forceinline__ void multiply_tile(const TensorArguments& a, int star
   }
 }
 
-/// sum = the value of the mask times a component of two bytes, a float: see split_digits.h.
+/// sum = the values, as bits of floats, of the mask times a component of two bytes: see
+/// split_digits.h.
 __device__ __forceinline__ void multiply_split(const TensorArguments& a, float scale, float base,
                                                unsigned weights, unsigned samples,
                                                int (&sum)[kTileRowGroups][4]) {
@@ -197,7 +210,7 @@ __device__ __forceinline__ void multiply_split(const TensorArguments& a, float s
     add_digit(a, weights + (a.digits - 1 - power + byte) * warpgroups.digit_bytes,
               samples + byte * plane_bytes, warpgroups.tile.pitch, sum);
     wait_for_products(sum);
-    // Without branches, among which products would wait for each other.
+    // No branches here: among branches products would wait for each other.
     const bool last = byte == 1 || power == 0;
     const float counted = last ? scale : 0;
     const int kept = last ? 0 : 1;
@@ -219,6 +232,7 @@ __device__ __forceinline__ void multiply_split(const TensorArguments& a, float s
       sum[i][k] = __float_as_int(value[i][k]);
 }
 
+/// Bytes of a sample of planes of these kinds.
 CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
   return kinds >= 0b10000 && kinds != kPackedKinds ? 2 : 1;
 }
@@ -226,7 +240,8 @@ CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
 template <int kValue>
 using Number = std::integral_constant<int, kValue>;
 
-/// Calls work(components), a type, for a plane of one of `kKinds`.
+/// Calls work(components) for a plane of one of `kKinds`: the type of `components` holds the number
+/// of its components.
 template <unsigned kKinds, class Work>
 __device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& work) {
   constexpr int kMost = kKinds == 0b100 ? 3 : kKinds == 0b1000 ? 4 : 2;
@@ -238,28 +253,31 @@ __device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& 
     work(Number<kMost>{});
 }
 
-/// Makes a tile that has come, from column x on, ready for products.
+/// Makes a tile that has come, and begins at column x, ready for products: its ghosts, and the
+/// order of memory between threads and tensor cores.
 template <unsigned kKinds>
 __device__ __forceinline__ void complete_tile(const TensorArguments& a, const TensorPlane& plane,
                                               int x, std::uint8_t* samples) {
   bool ghosts = false;
   if constexpr (kKinds == kPackedKinds) {
     ghosts = has_packed_ghosts(plane, a.warpgroups.tile, x);
-    if (ghosts) make_packed_ghosts(a, plane, a.warpgroups.tile, x, samples, thread_of_four());
+    if (ghosts) make_packed_ghosts(a, plane, a.warpgroups.tile, x, samples, thread_of_warpgroup());
   } else {
     with_kind<kKinds>(plane, [&](auto components) {
       constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
       const TensorTile& tile = a.warpgroups.tile;
       const int width = plane.row_bytes / (kComponents * kBytes);
       ghosts = plane.ghosts_in_tile && (x < 0 || x + kChunk * tile.chunks > width);
-      if (ghosts) make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_four());
+      if (ghosts)
+        make_ghosts<kComponents, kBytes>(a, plane, tile, x, samples, thread_of_warpgroup());
     });
   }
   publish_to_products();
   if (ghosts) sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
 }
 
-/// Filters component k of a tile, and after its last one says that its stage is free.
+/// Filters component k of a tile. After its last component all threads arrive at `free`, so that
+/// the stage may be filled again.
 template <unsigned kKinds, Quantiser kQuantiser, bool kSplit>
 __device__ __forceinline__ void filter_component(const TensorArguments& a, const TensorPlane& plane,
                                                  int tile, int k, unsigned weights,
@@ -292,14 +310,14 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
         return;
       }
     }
-    // Until all four warps' products have read it.
+    // All four warps' products must have read the tile before samples overwrite it.
     sync_warps(1 + static_cast<int>(threadIdx.y) / kWarps, kWarps);
     quantise_to_tile<kQuantiser, kSplit, kBytes>(plane, phase, own + offset, plane_bytes,
                                                  kWarpgroupOutputRows * pitch, sum);
   }
   if (k + 1 < plane.period) return;
   if constexpr (kPacked) {
-    // Other lanes have luma that a lane stores.
+    // A lane stores luma that other lanes of its warp have kept.
     __syncwarp();
     store_packed(a, plane, origin, samples);
   } else {
@@ -312,8 +330,9 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   free.arrive();
 }
 
-/// kKinds: TensorWarpgroups::kinds. kQuantiser: a block's first tiles wait for the code of the
-/// kernel, too, so there is to be no more of it than is used.
+/// kKinds: TensorWarpgroups::kinds. kQuantiser is a parameter, and no branch, because the first
+/// tiles of a block also wait for the instructions of the kernel to be loaded: the fewer the
+/// better.
 template <unsigned kKinds, bool kOnePlane, Quantiser kQuantiser, bool kSplit = false>
 __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     tensor_warpgroups_kernel(const __grid_constant__ TensorArguments a) {
@@ -329,8 +348,8 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   if (threadIdx.x + threadIdx.y == 0) {
     barriers.weights.initialise(1);
     for (int i = 0; i < warpgroups.stages; ++i) {
-      // Full: a thread arrives with what it has had copied, and a warp with what it has stored.
-      // Free: each thread with what it has read, or one for its warp, which has read nothing.
+      // Full: each thread of a producer arrives when what it copies has come, and each warp with
+      // what it has stored. Free: each thread of a consumer arrives, or one for its warp.
       barriers.full[i].initialise(32 * kWarps + kWarps);
       barriers.free[i].initialise(32 * kWarps);
     }
@@ -339,7 +358,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
                                  static_cast<unsigned>(warpgroups.weight_bytes));
   }
   __syncthreads();
-  // From one lane, so that the compiler takes what follows for the same in all of them.
+  // The role is taken from one lane, so that the compiler knows it to be the same in all of them.
   const int role = __shfl_sync(~0u, static_cast<int>(threadIdx.y) / kWarps, 0);
   PipelineState state{static_cast<int>(blockIdx.x), 0};
   if (role < kRoles.producers) {
@@ -359,16 +378,16 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
       const TileOrigin origin = origin_of(plane, tile);
       std::uint8_t* const to = tiles + state.stage * warpgroups.stage_bytes;
       if constexpr (kPacked)
-        fill_packed(a, plane, warpgroups.tile, origin.with_halo(a), to, thread_of_four());
+        fill_packed(a, plane, warpgroups.tile, origin.with_halo(a), to, thread_of_warpgroup());
       else
         with_kind<kKinds>(plane, [&](auto components) {
           constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
           if (plane.ghosts_in_tile)
             fill_inner<kComponents, kBytes>(a, plane, warpgroups.tile, origin.with_halo(a), to,
-                                            thread_of_four());
+                                            thread_of_warpgroup());
           else
             fill_tile<kComponents, kBytes, true>(a, plane, warpgroups.tile, origin.with_halo(a), to,
-                                                 thread_of_four());
+                                                 thread_of_warpgroup());
         });
       barriers.full[state.stage].arrive_with_copies();
       __syncwarp();
@@ -380,7 +399,8 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   }
 
   const int consumer = role - kRoles.producers;
-  // Barriers tell two phases of a stage apart, not three.
+  // A barrier tells two adjacent phases of a stage apart, not three, so there may be no more
+  // consumers than stages.
   const int consumers = min(kRoles.consumers, warpgroups.stages);
   if (consumer >= consumers) return;
   barriers.weights.wait(0);
@@ -454,7 +474,7 @@ std::size_t shared_bytes(const TensorArguments& a) {
   return a.warpgroups.bytes;
 }
 
-/// One block that lasts on each processor.
+/// Enqueues one block for each processor, which stays until all tiles are filtered.
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   const bool split = arguments.form == Form::kTensorSplitWarpgroups;
   const int blocks = std::min(arguments.blocks, arguments.processors);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture rows of samples of two bytes on their way into the registers of tensor_octets.cu.
+// Loads picture rows of samples of two bytes into the registers of tensor_octets.cu, where low and
+// high bytes lie apart.
 #pragma once
 
 #include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
@@ -7,44 +8,44 @@
 namespace convolve {
 namespace {
 
-/// Samples of each component in a warp's columns.
+/// Samples of each component in the columns of a warp.
 template <int kComponents>
 constexpr int kTileSamples = kTensorTileBytes / (2 * kComponents);
 
-/// Parts of samples: the low bytes of a component, then its high ones, then those of the next.
+/// Planes of bytes: the low bytes of a component, then its high bytes, then those of the next.
 template <int kComponents>
 constexpr int kBytePlanes = 2 * kComponents;
 
-/// What a lane holds of eight samples of a component, in each group of picture rows: the low and
-/// the high bytes of samples -4 .. 11. Word n has samples 4 n - 4 .. 4 n - 1, or for sparse
-/// products 2 n - 4, 2 n - 3, 2 n + 4 and 2 n + 5: an output of a mask up to eight samples wide
-/// sees two.
+/// Words of bytes that a lane holds of a component in each row group: low and high bytes of samples
+/// -4 .. 11 around its eight. Word n has samples 4 n - 4 .. 4 n - 1, or for sparse products 2 n -
+/// 4, 2 n - 3, 2 n + 4 and 2 n + 5, of which an output of a mask up to eight samples wide reads two
+/// at most.
 constexpr int kOctetWords = 4;
 template <int kRowGroups>
 using OctetWords = unsigned[2][kRowGroups][kOctetWords];
 
-/// Codes of two samples, wherever in them the format keeps them.
+/// The codes of two samples as they lie in memory, wherever the format keeps the bits.
 __device__ __forceinline__ unsigned decode_two(unsigned word, const SampleLayout& layout) {
   if (layout.swap) word = __byte_perm(word, 0, 0x2301);
   return word >> layout.shift & 0x00010001u * static_cast<unsigned>(layout.max_code);
 }
 
-/// True if codes are not what lies in memory.
+/// True if samples do not lie in memory as their codes.
 __device__ __forceinline__ bool is_coded(const SampleLayout& layout) {
   return layout.swap || layout.shift != 0 || layout.max_code != 0xFFFF;
 }
 
-/// A picture row on its way into the registers of a lane.
+/// What a lane loads of a picture row.
 template <int kComponents>
 struct OctetLoad {
-  unsigned own[4];                  ///< The lane's sixteen bytes,
-  unsigned outer[2 * kComponents];  ///< and four samples of each component beside the warp's
-                                    ///< columns, if it is at their end.
+  unsigned own[4];  ///< The lane's own sixteen bytes.
+  /// Four samples of each component beside the warp's columns, for lanes at their ends.
+  unsigned outer[2 * kComponents];
 };
 
-/// Rows and columns of a warp's part of operand B. Lane group g = lane / 4 holds eight samples of a
-/// component: column g, or of two components number g % 2 of columns g and g + 1, of which it loads
-/// one. In each group of picture rows it has row lane % 4.
+/// Loads and unpacks a warp's share of operand B. Lane group g = lane / 4 holds eight samples of a
+/// component: column g, or of two components number g % 2 of the columns g - g % 2 and the next, of
+/// which it loads one. Of each row group it holds row lane % 4.
 template <bool kSparse, int kComponents>
 class OctetColumns {
   static constexpr int kOuterBytes = 8 * kComponents, kNext = 4 * kComponents;
@@ -54,8 +55,8 @@ class OctetColumns {
   template <int kRowGroups>
   using Words = OctetWords<kRowGroups>;
 
-  /// The outputs start at byte x. A warp has two columns or more, of two components four or more
-  /// and an even number.
+  /// The outputs start at byte x. A warp has two columns or more; with two components an even
+  /// number, and at least four.
   __device__ OctetColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : plane_(plane), border_(a.border), pitch_(plane.src_pitch) {
     const int lane = threadIdx.x, lane_group = lane / 4;
@@ -82,7 +83,7 @@ class OctetColumns {
     coded_ = is_coded(plane.layout);
   }
 
-  /// Starts loading kCount groups of picture rows from row `top` on.
+  /// Starts loading kCount row groups from picture row `top` on.
   template <int kCount>
   __device__ __forceinline__ void load(int top, OctetLoad<kComponents> (&loads)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
@@ -109,7 +110,7 @@ class OctetColumns {
     }
   }
 
-  /// Waits for a row: words[byte][row_group] of it.
+  /// Waits for a loaded row, and unpacks it into words[byte][row_group].
   template <int kRowGroups>
   __device__ __forceinline__ void unpack(OctetLoad<kComponents>& load, int row_group,
                                          OctetWords<kRowGroups>& words) const {
@@ -127,7 +128,7 @@ class OctetColumns {
     }
     unsigned own[4], outer[2];
     pick(load, own, outer);
-    // Of the columns beside it the lane sees the halves that are next.
+    // Of the columns beside its own the lane takes the halves that are next to it.
     unsigned before[2], after[2];
 #pragma unroll
     for (int n = 0; n < 2; ++n) {
@@ -160,7 +161,7 @@ class OctetColumns {
   }
 
  private:
-  /// own: the lane's eight samples, outer: the four beside them, of its component.
+  /// own: the eight samples of the lane's component, outer: the four beside them.
   __device__ __forceinline__ void pick(const OctetLoad<kComponents>& load, unsigned (&own)[4],
                                        unsigned (&outer)[2]) const {
     if constexpr (kComponents == 1) {
@@ -170,8 +171,8 @@ class OctetColumns {
       outer[0] = load.outer[0];
       outer[1] = load.outer[1];
     } else {
-      // Four samples of the lane's component stay; those of the other go to the lane beside, which
-      // has four more of this one.
+      // Four samples of the lane's component stay; the four of the other component go to the lane
+      // beside, which has four more of this one.
       const unsigned stays = second_ ? 0x7632 : 0x5410, goes = second_ ? 0x5410 : 0x7632;
 #pragma unroll
       for (int n = 0; n < 2; ++n) {
@@ -185,7 +186,7 @@ class OctetColumns {
     }
   }
 
-  /// outer = four of the lane's eight samples, as select_ says of their bytes.
+  /// outer = those four of the lane's eight samples that select_ names.
   __device__ __forceinline__ void copy_ghosts(const unsigned (&own)[4],
                                               unsigned (&outer)[2]) const {
     unsigned ghosts[2];
@@ -218,15 +219,16 @@ class OctetColumns {
   const TensorPlane& plane_;
   Border border_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's bytes in its row of a row group that starts at row 0.
+  const std::uint8_t*
+      from_;  ///< The lane's bytes in its row, where the row group begins with picture row 0.
   int beside_;
-  int before_, after_;  ///< Lanes of the samples beside the lane's.
+  int before_, after_;  ///< Lanes that hold the samples left and right of these.
   unsigned select_ = 0;
   bool first_, final_, second_, ghosts_, coded_;
 };
 
-/// Rows of a warp's outputs at the picture's edge, ghosts included: part c of row r lies at
-/// kBytePlaneWidth (kPlanes r + c), from four samples before the outputs on.
+/// The patch of an edge: the rows that a warp's outputs read, ghosts included. Plane of bytes c of
+/// row r lies at kBytePlaneWidth (kPlanes r + c), from four samples before the outputs on.
 template <int kComponents>
 constexpr int kBytePlaneWidth = kTileSamples<kComponents> + 8;
 constexpr int kOctetPatchRows = kPairRowGroups[1] * kRowGroupRows;
@@ -234,8 +236,8 @@ constexpr int kOctetPatchBytes = kOctetPatchRows * 4 * kBytePlaneWidth<2>;
 static_assert(kOctetPatchRows * 2 * kBytePlaneWidth<1> <= kOctetPatchBytes,
               "one component takes less");
 
-/// Fills such a patch, from byte x of row `top` of the picture on. Out of line: code that nearly
-/// all warps skip makes them wait for theirs.
+/// Fills the patch of an edge, from byte x of row `top` of the picture on. Out of line:
+/// instructions that nearly all warps skip would make them wait for those that follow.
 template <int kComponents>
 __device__ __noinline__ void fill_octet_patch(const TensorArguments& a, const TensorPlane& plane,
                                               int x, int top, std::uint8_t* patch) {
@@ -244,7 +246,7 @@ __device__ __noinline__ void fill_octet_patch(const TensorArguments& a, const Te
 #pragma unroll 1
   for (int i = threadIdx.x; i < kBytes * kComponents; i += 32) {
     const int n = i / kComponents, k = i % kComponents;
-    // What only outputs behind the picture see is nobody's.
+    // No output inside the picture reads further samples.
     if (first + n >= width + 8) break;
     const int sample = border_index(a.border, first + n, width);
 #pragma unroll 8
@@ -264,7 +266,7 @@ __device__ __noinline__ void fill_octet_patch(const TensorArguments& a, const Te
   __syncwarp();
 }
 
-/// words[byte][row_group] of a warp's lanes, from a patch.
+/// words[byte][row_group] of the lanes of a warp, from a patch.
 template <bool kSparse, int kComponents, int kRowGroups>
 __device__ __forceinline__ void unpack_octet_patch(const std::uint8_t* patch,
                                                    OctetWords<kRowGroups>& words) {

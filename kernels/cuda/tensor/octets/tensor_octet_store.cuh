@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Codes of tensor_octets.cu on their way into the picture.
+// Stores the codes of tensor_octets.cu as samples of the picture.
 #pragma once
 
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
@@ -8,8 +8,8 @@
 namespace convolve {
 namespace {
 
-/// Where a lane's samples of eight rows go, step after step: a word of each row. kClamped: codes
-/// are within the format's depth already.
+/// Where a lane stores its samples of eight rows, step after step: a word in each row. kClamped:
+/// codes already lie within the format's depth.
 template <int kComponents, bool kClamped>
 class OctetOutput {
  public:
@@ -19,12 +19,13 @@ class OctetOutput {
   __device__ OctetOutput(const TensorPlane& plane, int x, int y)
       : plane_(plane), row_(y), coded_(is_coded(plane.layout)) {
     const int lane = threadIdx.x;
-    // Lanes have the matrix of eight samples x eight columns turned, or pixels of both components.
+    // Of one component the matrix of eight samples x eight columns is transposed before, so that
+    // lanes hold adjacent words; of two each word is a pixel.
     x_ = x + 4 * (kComponents == 1 ? lane : 8 * (lane % 4) + lane / 4);
     to_ = plane.dst + y * plane.dst_pitch + x_;
   }
 
-  /// made[r]: codes as OctetSums has them.
+  /// Stores the codes of row r, made[r], as OctetSums has them.
   __device__ __forceinline__ void store(const Made& made) const {
     Made words;
     encode(made, words);
@@ -42,7 +43,7 @@ class OctetOutput {
       store_rows(left);
   }
 
-  /// The same of rows that may end within a word.
+  /// The same for rows that may end within a word.
   __device__ void store_edge(const Made& made) const {
     Made words;
     encode(made, words);

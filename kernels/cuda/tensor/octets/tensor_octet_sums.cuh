@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sums of tensor_octets.cu: of digits of weights with bytes of samples, and their codes.
+// Sums of tensor_octets.cu: products of digits of the weights with bytes of the samples, and their
+// quantisers.
 //
-// A product makes two output rows x 8 adjacent samples, of all eight columns of a warp. A window is
-// 16 samples, four words of a lane, so that no lane cuts it out of others; output rows 2 p and
-// 2 p + 1 see picture rows from 2 p on, of which a lane has every fourth. Where p is odd the first
-// of them are those of the upper half of a group, and the weights lie two lanes further.
+// A product makes two output rows x 8 adjacent samples in all eight columns of a warp. A window is
+// 16 samples, four words of a lane, so that no lane cuts it out of others. Output rows 2 p and 2 p
+// + 1 read picture rows from 2 p on, of which a lane holds every fourth. Where p is odd these begin
+// with row 2 of a row group: a lane then takes the weights of the lane two further, whose row is
+// two before or behind its own.
 #pragma once
 
 #include "kernels/core/weights/split_digits.h"
@@ -15,19 +17,20 @@
 namespace convolve {
 namespace {
 
-/// kProductRowGroups, kAllRowGroups, kSparseProducts: of OctetWindow. kDigits: of the weights,
-/// three where sums are split.
+/// kProductRowGroups, kAllRowGroups, kSparseProducts: as of OctetWindow. kDigits: digits of the
+/// weights, three where sums are split.
 template <int kProductRowGroups, int kAllRowGroups, bool kSparseProducts, WideQuantiser kQuantiser,
           int kDigits>
 class OctetSums {
   static constexpr bool kSplit = kQuantiser == WideQuantiser::kSplit;
-  /// Sums of each power of 256, the lowest first: split ones lack that of 256^0.
+  /// A sum for each power of 256, the lowest first; split sums leave out 256^0.
   static constexpr int kLeftOut = kSplit ? 1 : 0, kPowers = kDigits + 1 - kLeftOut;
   static_assert(!kSplit || (kDigits == kMostDigits && kPowers == kSplitSums));
-  /// Products of a group, and of a digit.
+  /// Products of a row group, and of a digit.
   static constexpr int kHalves = kSparseProducts ? 1 : 2, kProducts = kHalves * kProductRowGroups;
-  /// Masks end before the second half of the last group that two rows see: what the lower lanes
-  /// have of the first where p is odd counts nothing.
+  /// The mask is so low that where p is odd no output reads rows 0 and 1 of the row group behind
+  /// the last. The lanes of these rows then multiply what they hold of the first row group by 0,
+  /// and need not replace it.
   static constexpr bool kEndBefore =
       octet_mask_rows(kProductRowGroups, kAllRowGroups) < 4 * kProductRowGroups - 1;
   struct Weights {
@@ -38,20 +41,20 @@ class OctetSums {
  public:
   static constexpr bool kSparse = kSparseProducts, kClamped = kQuantiser == WideQuantiser::kFloat;
   static constexpr int kRowGroups = kAllRowGroups;
-  /// What octet_fragments() begins with, of uint4: metadata and kDigits digits. They go to shared
-  /// memory unless each lane keeps its weights.
+  /// The uint4 that octet_fragments() begins with: metadata and kDigits digits. They lie in shared
+  /// memory, except where each lane keeps its weights in registers.
   static constexpr int kMetadata = kSparse ? 8 : 0, kWeights = kMetadata + 32 * kDigits * kProducts;
   static constexpr bool kShared = !kKept;
 
-  /// weights: kWeights of them, in shared memory where that is kShared.
+  /// weights: kWeights uint4, in shared memory where kShared.
   __device__ OctetSums(const TensorPlane& plane, const uint4* weights)
       : general_(plane.phase[0].general),
         scale_(in_register(plane.scale)),
         base_(in_register(plane.phase[0].base)) {
     const int lane = threadIdx.x;
     lower_ = lane % 4 < 2;
-    // Two rows further is the lane beside that, or of sparse weights, of which a lane has two rows,
-    // the next.
+    // The weights of two rows further lie two lanes further, or of sparse products, where a lane
+    // has two rows, in the next lane.
     const bool lower = kSparse ? lane % 2 == 0 : lower_;
     const uint4* const digits = weights + kMetadata;
     const uint4* const beside = digits + (lane ^ (kSparse ? 1 : 2));
@@ -64,7 +67,7 @@ class OctetSums {
       load<1>(0, kept_[1]);
     }
     // Four registers that the compiler cannot know to be equal: otherwise it would load the value
-    // anew for each of a product's operands. No lane's number is above 31.
+    // anew for each operand of a product. No lane's number is above 31.
     const int start = plane.phase[0].start;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
@@ -76,12 +79,12 @@ class OctetSums {
         start_[k] = (kQuantiser == WideQuantiser::kDouble ? start ^ kSign : start) + unknown;
       }
     }
-    // Values of the float way lie within 16 bits and a sign, whatever the samples could hold.
+    // Values of kFloat fit 16 bits with a sign, whatever the samples could hold.
     most_ = 0x00010001u * static_cast<unsigned>(min(plane.layout.max_code, 0x7FFF));
   }
 
-  /// made[r] = the codes of output row r: of sample lane / 4 in columns 2 (lane % 4), the low half,
-  /// and 2 (lane % 4) + 1.
+  /// made[r] = the codes of output row r: sample lane / 4 of column 2 (lane % 4) in the low half,
+  /// and of column 2 (lane % 4) + 1 in the high half.
   __device__ __forceinline__ void apply(const OctetWords<kRowGroups>& words,
                                         unsigned (&made)[kRows]) const {
     apply_to_rows<0>(words, made);
@@ -91,7 +94,7 @@ class OctetSums {
  private:
   static constexpr int kSign = static_cast<int>(0x80000000u);
 
-  /// The weights of digit d.
+  /// Loads the weights of digit d, for even or odd p.
   template <int kOdd>
   __device__ __forceinline__ void load(int d, Weights& weights) const {
 #pragma unroll
@@ -103,7 +106,7 @@ class OctetSums {
     }
   }
 
-  /// sum += weights times words.
+  /// sum += weights times the words of a row group.
   __device__ __forceinline__ void add(const uint4 (&weights)[kHalves],
                                       const unsigned (&words)[kOctetWords], int (&sum)[4]) const {
     if constexpr (kSparse) {
@@ -116,11 +119,11 @@ class OctetSums {
     }
   }
 
-  /// Of output rows 2 p and 2 p + 1 of p = kOdd and kOdd + 2.
+  /// Filters output rows 2 p and 2 p + 1 of p = kOdd and kOdd + 2.
   template <int kOdd>
   __device__ __forceinline__ void apply_to_rows(const OctetWords<kRowGroups>& words,
                                                 unsigned (&made)[kRows]) const {
-    // Words of the first of the groups that p sees.
+    // Words of the first of the row groups that p reads.
     unsigned first[2][2][kOctetWords];
 #pragma unroll
     for (int i = 0; i < 2; ++i)
@@ -128,8 +131,7 @@ class OctetSums {
       for (int b = 0; b < 2; ++b)
 #pragma unroll
         for (int n = 0; n < kOctetWords; ++n)
-          // Where masks end before the lower half of the last group, what the lower lanes have in
-          // the first counts nothing.
+          // Where kEndBefore, lanes of rows 0 and 1 multiply the first row group by 0 if p is odd.
           if constexpr (kOdd == 0 || kEndBefore)
             first[i][b][n] = words[b][i][n];
           else
@@ -179,10 +181,10 @@ class OctetSums {
     }
   }
 
-  /// What the sums of all powers come to.
+  /// The value of the sums of all powers; of split sums the bits of a float.
   __device__ __forceinline__ int value_of(const int (&sum)[kPowers]) const {
     if constexpr (kSplit) {
-      // The base has what all sums begin with.
+      // The base takes off what all sums begin with.
       float value = base_, scale = scale_;
 #pragma unroll
       for (int power = kPowers - 1; power >= 0; --power, scale *= 1.0f / 256)
@@ -197,7 +199,7 @@ class OctetSums {
     }
   }
 
-  /// The codes of two values, which the output clamps where they are not kClamped.
+  /// The codes of two values in a word. Unless kClamped, the output has to clamp them.
   __device__ __forceinline__ unsigned quantise_two(int low, int high) const {
     if constexpr (kQuantiser == WideQuantiser::kFloat) {
       const auto bits = [&](int v) {
@@ -209,12 +211,12 @@ class OctetSums {
     }
   }
 
-  /// A code that need not be clamped yet.
+  /// The code of a value, not clamped yet.
   __device__ __forceinline__ int quantise_value(int value) const {
     if constexpr (kSplit) {
       return __float2int_rn(__int_as_float(value));
     } else if constexpr (kQuantiser == WideQuantiser::kDouble) {
-      // 2^52 + 2^31 + sum is a double's bits, and 1.5 x 2^52 + code another's.
+      // The bits of the double 2^52 + 2^31 + sum hold the sum, and of 1.5 x 2^52 + code the code.
       const double exact = __hiloint2double(0x43300000, value) - 4503601774854144.0;
       return __double2loint(
           fma(exact, general_.wide.scale, general_.wide.base + 6755399441055744.0));
@@ -224,14 +226,16 @@ class OctetSums {
   }
 
   const Epilogue& general_;
-  const uint4 *even_, *odd_, *mixed_;  ///< The lane's weights: where p is even; where it is odd of
-                                       ///< all groups but the first, and of that.
-  unsigned metadata_ = 0;              ///< Of sparse weights.
+  /// The lane's weights for even p; for odd p those of all row groups but the first, and of the
+  /// first.
+  const uint4 *even_, *odd_, *mixed_;
+  unsigned metadata_ = 0;  ///< Of sparse products.
   Weights kept_[kKept ? 2 : 1];
-  int start_[4], second_start_[4];  ///< Of the lowest sum; of all split ones, but the second.
+  int start_[4];  ///< What sums begin with: the lowest one, or all split ones but the second.
+  int second_start_[4];  ///< What the second split sum begins with.
   float scale_, base_;
   unsigned most_;
-  bool lower_;  ///< The lane has rows 0 and 1 of a group, or 2 and 3.
+  bool lower_;  ///< The lane holds rows 0 and 1 of a row group, not 2 and 3.
 };
 
 }  // namespace

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks on samples of two bytes: products of two output rows x 8 samples
-// with their low and with their high bytes, which a lane parts as they come.
+// Forms tensor-octets and tensor-split-octets, for masks up to 9x9 on samples of two bytes, of one
+// or two components: products of two output rows x 8 adjacent samples (octets), with the low and
+// with the high bytes of the samples.
 //
-// The tensor cores take bytes, so a sample is two of them: the same weights times both, and the
-// sums of the high ones count 256 times. A lane has 16 bytes of a column: eight samples of one
-// component, or four of each of two (the chroma of P010), of which it gives one to the lane beside
-// for four more of the other. Real weights on 16 bits need sums that no 32 bits hold: these are
+// The tensor cores take bytes, so a sample is two of them: the same weights multiply both, and sums
+// of high bytes count 256 times. Real weights on 16 bits need sums that no 32 bits hold: these are
 // split (split_digits.h).
+//
+// Operand A holds the mask as two output rows of eight samples multiply a row group in windows of
+// 16 samples; sparse products (mma.sp) take the whole window at once, others a half each. Lane l
+// loads 16 bytes of a column in row l % 4 of each row group: eight samples of one component, or
+// four of each of two (the chroma of P010), of which it exchanges four of one with the lane beside
+// for four of the other. Low and high bytes are deinterleaved as rows come. Of the sums it holds
+// sample l / 4 of columns 2 (l % 4) and 2 (l % 4) + 1 in both rows.
+//
+// What binds: with one digit and sparse products the latency of memory, which the rows of the next
+// step in flight hide; with more digits, or without sparse products, the products and the reads of
+// weights from shared memory.
 #include <type_traits>
 
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
@@ -19,14 +29,15 @@
 namespace convolve {
 namespace {
 
-/// Codes of a plane.
+/// The filter of a plane of kComponents components, and where it stores.
 template <class Sums, int kComponents>
 struct OctetFilter : Sums {
   using Sums::Sums;
   using Output = OctetOutput<kComponents, Sums::kClamped>;
 };
 
-/// Where a warp of 128 bytes x 8 rows at the picture's edge has its words from, and how it stores.
+/// A tile of 128 bytes x 8 rows at the picture's edge: its words come by way of a patch, and its
+/// rows may end within a word.
 template <bool kSparse, int kComponents>
 struct OctetEdge {
   const TensorArguments& a;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Packed 4:2:2 (YUY2 and its kin) in the tiles of tensor_warpgroups.cu: of the bytes of 128 samples
-// of chroma, luma lies apart as one plane of 256, and each chroma as a plane of 128. To products
-// these are four components, of which luma's two halves lie side by side.
+// Packed 4:2:2 (YUY2 and its kin) in the tiles of tensor_warpgroups.cu. A tile is 128 samples of
+// chroma wide: luma is deinterleaved to one plane of 256 samples, each chroma to a plane of 128. To
+// products these are four components, two of which are the halves of luma side by side.
 #pragma once
 
 #include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
@@ -10,9 +10,9 @@
 namespace convolve {
 namespace {
 
-/// Where component k of a tile lies, from its first sample on. What a vector has of luma left of
-/// that falls into the row above, behind all that is seen of it, or before the tile
-/// (TensorWarpgroups::lead).
+/// Where component k of a tile lies, from its first sample on. A vector has more luma left of the
+/// tile than products read: it falls into the row above, behind all that is read there, or before
+/// the tile (TensorWarpgroups::lead).
 struct PackedLayout {
   int offset, pitch;
 
@@ -21,12 +21,12 @@ struct PackedLayout {
         pitch(k < 2 ? 2 * tile.pitch : tile.pitch) {}
 };
 
-/// One of the three planes of a tile, whose column 0 is the picture's x.
+/// One of the three planes of a tile, whose column 0 is column x of the picture.
 struct PackedTilePlane {
   const TensorPhase& phase;
   PackedLayout layout;
   int x;
-  int last;  ///< Columns from here on only outputs beyond the picture see.
+  int last;  ///< No output inside the picture reads columns from here on.
 
   __device__ __forceinline__ PackedTilePlane(const TensorPlane& plane, const TensorTile& tile,
                                              int tile_x, int k)
@@ -37,8 +37,9 @@ struct PackedTilePlane {
                  phase.width - x + tile.reach)) {}
 };
 
-/// Brings a thread's vector of some rows, the first of them `line`, kBatch at a time: of picture
-/// row row_at(r), or black.
+/// Copies a thread's vector of some rows to the tile, the first of them `line`, kBatch at a time so
+/// that their loads are in flight together: of picture row row_at(r), or black where that is no
+/// signal.
 template <int kBatch, class RowAt>
 __device__ __forceinline__ void fill_vectors(const TensorPlane& plane, const TensorTile& tile,
                                              const std::uint8_t* from, int line, int vector,
@@ -76,9 +77,9 @@ __device__ __forceinline__ void fill_vectors(const TensorPlane& plane, const Ten
   }
 }
 
-/// Fills a tile, but for the ghosts at its sides where TensorPlane::ghosts_in_tile: for four warps,
-/// of which the caller is thread number `thread`. `at.x` counts samples of chroma and is a multiple
-/// of 8, and what is read lies on 16 bytes.
+/// Fills a tile, but for the ghosts at its sides where TensorPlane::ghosts_in_tile. Four warps take
+/// part, of which the caller is thread number `thread`. `at.x` counts samples of chroma and is a
+/// multiple of 8; what is loaded lies on 16 bytes.
 __device__ __forceinline__ void fill_packed(const TensorArguments& a, const TensorPlane& plane,
                                             const TensorTile& tile, HaloOrigin at,
                                             std::uint8_t* samples, int thread) {
@@ -119,14 +120,14 @@ __device__ __forceinline__ void fill_packed(const TensorArguments& a, const Tens
   }
 }
 
-/// True if a tile from `tile_x` on has ghosts at its sides, which are to be made of its samples.
+/// True if a tile from column `tile_x` on has ghosts at its sides that are made of its own samples.
 __device__ __forceinline__ bool has_packed_ghosts(const TensorPlane& plane, const TensorTile& tile,
                                                   int tile_x) {
   return plane.ghosts_in_tile &&
          (tile_x < 0 || 4 * (tile_x + kChunk * tile.chunks) > plane.row_bytes);
 }
 
-/// Makes them.
+/// Makes the ghosts at the sides of a tile out of its own samples.
 __device__ __forceinline__ void make_packed_ghosts(const TensorArguments& a,
                                                    const TensorPlane& plane, const TensorTile& tile,
                                                    int tile_x, std::uint8_t* samples, int thread) {
@@ -148,7 +149,7 @@ __device__ __forceinline__ void make_packed_ghosts(const TensorArguments& a,
   }
 }
 
-/// Stores of a vector, from byte x of row y on, what is the picture's.
+/// Stores those bytes of a vector that belong to samples, from byte x of row y on.
 __device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, int y,
                                               uint4 vector) {
   std::uint8_t* const to = plane.dst + y * plane.dst_pitch + x;
@@ -164,8 +165,8 @@ __device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, i
   }
 }
 
-/// Brings what quantise_to_tile() kept of all components to the picture, and what is copied from
-/// where it lies.
+/// Stores in the picture what quantise_to_tile() kept of filtered components, and copied components
+/// from where their samples lie in the tile.
 __device__ __forceinline__ void store_packed(const TensorArguments& a, const TensorPlane& plane,
                                              TileOrigin origin, const std::uint8_t* samples) {
   const TensorTile& tile = a.warpgroups.tile;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks on packed 4:2:2 (YUY2 and its kin): the pairs and quads of
-// tensor_pairs.cu, each component by itself.
+// Forms tensor-packed-pairs (masks up to 7x9) and tensor-packed-quads (up to 9x9), on packed 4:2:2
+// of 8 bits (YUY2 and its kin): the products of tensor_pairs.cu with each component by itself.
 //
 // A column is sixteen bytes: eight samples of luma, for four pairs or two quads, and four of each
-// chroma, for two pairs or a quad each. A lane parts its column as it comes, and gets from the
-// columns beside it four samples of each component. All rows are whole vectors of sixteen bytes,
-// and masks reach four samples to a side, so that ghosts are some of the eight samples next to
-// them, or lie at the row's other end: no column needs another way.
+// chroma, for two pairs or one quad each. Lane l loads a column in row l % 4 of each row group,
+// which column is said in tensor_pair_rows.cuh; it deinterleaves its bytes as they come, and gets
+// four samples of each component from the lanes of the columns beside it.
+//
+// Rows are whole columns, and masks reach four samples to a side. So ghosts are made of the eight
+// samples next to them, or lie at the other end of the row: no tile column is an edge, and no patch
+// is needed.
+//
+// What binds: as in tensor_pairs.cu the latency of memory, and with more digits the instructions
+// and registers around the products.
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_launch.cuh"
@@ -15,7 +21,7 @@
 namespace convolve {
 namespace {
 
-/// What makes codes of a component's sums.
+/// What quantises the sums of a component.
 struct PackedEpilogue {
   int start;
   float base;
@@ -27,7 +33,8 @@ struct PackedEpilogue {
         general(plane.phase[packed_phase(plane, k)].general) {}
 };
 
-/// Products of 8 rows x 2 samples. kBlocks: that a processor holds at once.
+/// Filters by pairs: products of 8 rows x 2 samples. kBlocks: the blocks that a processor is to
+/// hold at once.
 template <Quantiser kQuantiser, int kWindowRowGroups, int kShift>
 class PackedPairs {
  public:
@@ -41,7 +48,7 @@ class PackedPairs {
         chroma_(plane, 2),
         luma_first_(luma_first(plane)) {}
 
-  /// A lane's sixteen bytes, twice.
+  /// Filters a lane's two vectors.
   __device__ __forceinline__ void apply(const PackedWords<kRowGroups>& words,
                                         uint4 (&vectors)[2]) const {
     uint2 made_luma[2];
@@ -82,12 +89,14 @@ class PackedPairs {
   bool luma_first_;
 };
 
-/// Products of 4 rows x 4 samples, in the same terms: two of luma, and one of each chroma.
+/// Filters by quads: products of 4 rows x 4 samples, two of luma and one of each chroma. Members as
+/// in PackedPairs.
 template <Quantiser kQuantiser>
 class PackedQuads {
  public:
   using Output = PairOutput<QuadLaneMap>;
-  /// Four blocks would spill: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits, H100).
+  /// Four blocks on a processor would spill registers: 28.8 us for 23.5 (YUY2, 4K, 9x9, two digits,
+  /// H100).
   static constexpr int kRowGroups = kQuadRowGroups, kBlocks = 3;
 
   __device__ PackedQuads(const TensorArguments& a, const TensorPlane& plane)

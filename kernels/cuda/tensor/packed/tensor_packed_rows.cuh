@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture rows of packed 4:2:2 on their way into the registers of tensor_packed_pairs.cu.
+// Loads picture rows of packed 4:2:2 into the registers of tensor_packed_pairs.cu.
 #pragma once
 
 #include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
@@ -8,14 +8,14 @@
 namespace convolve {
 namespace {
 
-/// A picture row on its way into the registers of a lane: its column, and what lies beside the
-/// warp's columns, if it is at their end.
+/// What a lane loads of a picture row: its own column, and the one beside the warp's columns if its
+/// own is at their end.
 struct PackedLoad {
   uint4 own, outer;
 };
 
-/// What a lane sees of kRowGroups groups of picture rows: samples -4 .. 11 of luma, -4 .. 7 of
-/// chroma.
+/// Words that a lane holds in kRowGroups row groups: samples -4 .. 11 of luma around the eight of
+/// its column, and -4 .. 7 of each chroma around its four.
 template <int kRowGroups>
 struct PackedWords {
   unsigned luma[1][kRowGroups][4];
@@ -28,8 +28,8 @@ __device__ __forceinline__ void drop_row_groups(PackedWords<kRowGroups>& words) 
   drop_row_groups(words.chroma);
 }
 
-/// Rows and columns of a warp's part of operand B. Lanes hold columns and rows as those of
-/// tensor_pair_rows.cuh do.
+/// Loads and unpacks a warp's share of operand B. Lanes hold columns and rows as in
+/// tensor_pair_rows.cuh.
 class PackedColumns {
  public:
   using Load = PackedLoad;
@@ -66,7 +66,7 @@ class PackedColumns {
     chroma_black_ = packed_black(plane, 2);
   }
 
-  /// Starts loading kCount groups of picture rows from row `top` on.
+  /// Starts loading kCount row groups from picture row `top` on.
   template <int kCount>
   __device__ __forceinline__ void load(int top, PackedLoad (&loads)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
@@ -90,7 +90,7 @@ class PackedColumns {
     }
   }
 
-  /// Waits for a row: it becomes words of `group`.
+  /// Waits for a loaded row, and unpacks it into the words of `row_group`.
   template <int kRowGroups>
   __device__ __forceinline__ void unpack(const PackedLoad& load, int row_group,
                                          PackedWords<kRowGroups>& words) const {
@@ -130,9 +130,10 @@ class PackedColumns {
   Border border_;
   int rows_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's column in its row of a row group that starts at row 0.
+  const std::uint8_t*
+      from_;  ///< The lane's column in its row, where the row group begins with picture row 0.
   int beside_;
-  int before_, after_;  ///< Lanes of the columns beside the lane's.
+  int before_, after_;  ///< Lanes of the columns left and right of its own.
   unsigned luma_select_, chroma_select_, luma_black_, chroma_black_;
   bool luma_first_, first_, final_, ghosts_, loads_outer_;
 };

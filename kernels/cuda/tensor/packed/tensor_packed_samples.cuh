@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Sixteen bytes of packed 4:2:2 (YUY2 and its kin), and the components that they hold.
+// A vector of sixteen bytes of packed 4:2:2 (YUY2 and its kin), and how it is deinterleaved and
+// interleaved again.
 #pragma once
 
 #include "kernels/cuda/tensor/tensor_load.cuh"
@@ -7,25 +8,28 @@
 namespace convolve {
 namespace {
 
-constexpr int kVectorLuma = 8, kVectorChroma = 4;  ///< Samples of a vector, of either chroma four.
+constexpr int kVectorLuma = 8,
+              kVectorChroma = 4;  ///< Samples of luma and of either chroma in a vector.
+/// Bytes of a vector.
 constexpr int kPackedVectorBytes = kVectorLuma + 2 * kVectorChroma;
 
-/// True if luma has the even bytes.
+/// True if luma lies at the even bytes.
 __device__ __forceinline__ bool luma_first(const TensorPlane& plane) {
   return plane.phase[0].step == 2;
 }
 
-/// The phase of component k: luma, luma again, and chroma in the order of memory.
+/// The phase of component k: luma is 0 and 1, chroma 2 and 3 in the order of memory.
 __device__ __forceinline__ int packed_phase(const TensorPlane& plane, int k) {
   const int luma = luma_first(plane) ? 0 : 1;
   return k < 2 ? luma : 1 - luma + 2 * (k - 2);
 }
 
+/// A word of ghosts without signal of component k.
 __device__ __forceinline__ unsigned packed_black(const TensorPlane& plane, int k) {
   return 0x01010101u * static_cast<unsigned>(plane.phase[packed_phase(plane, k)].black);
 }
 
-/// A vector, its components apart.
+/// The samples of a vector, deinterleaved.
 struct PackedSamples {
   uint2 luma;
   unsigned chroma[2];
@@ -41,7 +45,8 @@ struct PackedSamples {
   }
 };
 
-/// A vector as it lies in memory.
+/// The vector, as it lies in memory, of these samples of luma and of the first and the second
+/// chroma.
 __device__ __forceinline__ uint4 packed_bytes(uint2 luma, unsigned even, unsigned odd,
                                               bool luma_first) {
   const unsigned low = luma_first ? 0x5140 : 0x1504, high = luma_first ? 0x7362 : 0x3726;

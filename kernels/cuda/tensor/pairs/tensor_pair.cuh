@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Products of 8 rows x 2 adjacent bytes (tensor_fragments.h): from what a lane holds of picture
-// rows to sixteen codes.
+// Pairs: products of 8 rows x 2 adjacent bytes (tensor_fragments.h), from the words that a lane
+// holds of picture rows to its samples.
 #pragma once
 
 #include "kernels/cuda/device/tensor_mma.cuh"
@@ -9,18 +9,21 @@
 namespace convolve {
 namespace {
 
+/// Picture rows of a row group, which the four lanes of a column hold.
 constexpr int kRowGroupRows = 4;
-constexpr int kNewRowGroups = kRows / kRowGroupRows;  ///< Of each step but the first.
+constexpr int kNewRowGroups =
+    kRows / kRowGroupRows;  ///< Row groups that a step loads, but for the first step.
 
-/// What a lane holds of a picture row: 24 bytes, from which it cuts the windows of eight products;
-/// or 16 samples of each of two components that are parted, for four products. kOuter: words of
-/// these to either side of its column; of large quads two.
+/// Words that a lane holds of a picture row of a component: its column of 16 bytes and kOuter words
+/// to either side. That is 24 bytes, from which it cuts the windows of eight products; or of two
+/// deinterleaved components 16 samples each, for four products. Large quads need two outer words.
 template <int kDeinterleaved, int kOuter = 1>
 constexpr int kWordsOfComponent = 4 / kDeinterleaved + 2 * kOuter;
 constexpr int kPairWords = kWordsOfComponent<1>;
 
-/// Where a lane's two times sixteen bytes of 128 bytes x 8 rows go, step after step: from byte
-/// LaneMap::x() of LaneMap::row() on, and the same LaneMap::kNextX bytes and kNextRow rows further.
+/// Where a lane stores the two vectors that it makes of a tile of 128 bytes x 8 rows, step after
+/// step: the first at byte LaneMap::x() of row LaneMap::row(), the second LaneMap::kNextX bytes and
+/// kNextRow rows further.
 template <class LaneMap>
 class PairOutput {
  public:
@@ -54,14 +57,15 @@ class PairOutput {
   std::uint8_t* to_;
 };
 
-/// Of pairs.
+/// The lane map of pairs: the second vector lies in the same row, four columns further.
 struct PairLaneMap {
   static constexpr int kNextX = 4 * kColumnBytes, kNextRow = 0;
   static __device__ __forceinline__ int x() { return kColumnBytes * (threadIdx.x % 4); }
   static __device__ __forceinline__ int row() { return threadIdx.x / 4; }
 };
 
-/// __byte_perm(), where it stands: moved out of loops it would fill registers.
+/// __byte_perm(), computed where it stands: the compiler would move it out of loops, where its
+/// results would fill registers.
 template <unsigned kSelect>
 __device__ __forceinline__ unsigned permute(unsigned low, unsigned high) {
   unsigned made;
@@ -69,15 +73,15 @@ __device__ __forceinline__ unsigned permute(unsigned low, unsigned high) {
   return made;
 }
 
-/// `value`, the same in all lanes, in a register: the compiler would load it anew from the
-/// arguments wherever it is used, a hundred times over.
+/// `value`, which is the same in all lanes, in a register: otherwise the compiler would load it
+/// anew from the arguments wherever it is used, a hundred times over.
 template <class T>
 __device__ __forceinline__ T in_register(T value) {
   return __shfl_sync(~0u, value, 0);
 }
 
-/// sum = start + products with a group of picture rows: number i sees the words from byte 2 i +
-/// kShift on. Each product has its words made anew, as it takes them from a pair of registers.
+/// sum = start + products with a row group: product i multiplies the words from byte 2 i + kShift
+/// on. Each product has its two words made anew, as it takes them from adjacent registers.
 template <int kShift, int kProducts, int kWords>
 __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const uint4& weights,
                                                const unsigned (&words)[kWords],
@@ -95,9 +99,9 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const u
   }
 }
 
-/// What sums of a component begin with: with one digit in four registers that the compiler cannot
-/// know to be equal, as it would load the value anew for each of a product's operands otherwise. No
-/// lane's number is above 31. With more digits there are no registers to spare.
+/// Sets what the sums of a component begin with. With one digit these are four registers that the
+/// compiler cannot know to be equal, as it would load the value anew for each operand of a product
+/// otherwise; no lane's number is above 31. With more digits there are no registers to spare.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
 #pragma unroll
@@ -105,7 +109,7 @@ __device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
     start[k] = value + (kQuantiser == Quantiser::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
 }
 
-/// The mask, of which one digit stays in registers.
+/// The weights of pairs. One digit stays in registers; several are loaded again for every step.
 template <Quantiser kQuantiser, int kRowGroups>
 class PairWeights {
  public:
@@ -118,7 +122,7 @@ class PairWeights {
     }
   }
 
-  /// sum = start + products with the words of all steps.
+  /// sum = start + products with the words of all row groups.
   template <int kShift, int kProducts, int kWords>
   __device__ __forceinline__ void multiply_by(const unsigned (&words)[kRowGroups][kWords],
                                               const int (&start)[4],
@@ -156,8 +160,8 @@ class PairWeights {
   int digits_;
 };
 
-/// Four adjacent codes of a component, of two products; those of column t, or with `half` of
-/// column t + 4.
+/// Four adjacent samples of a component, of the sums of two products: in column t = lane % 4, or
+/// where `half` is 1 in column t + 4.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ unsigned quantise_pair_word(const int (&even)[4], const int (&odd)[4],
                                                        int half, const Epilogue& general,
@@ -172,7 +176,7 @@ __device__ __forceinline__ unsigned quantise_pair_word(const int (&even)[4], con
   }
 }
 
-/// Sixteen adjacent codes of one component.
+/// Sixteen adjacent samples of one component.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ uint4 quantise_pair_column(const int (&sum)[kRows][4], int half,
                                                       const Epilogue& general, float scale,

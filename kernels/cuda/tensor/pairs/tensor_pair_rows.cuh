@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Picture rows on their way into the registers of tensor_pairs.cu.
+// Loads picture rows into the registers of tensor_pairs.cu.
 #pragma once
 
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
@@ -7,16 +7,16 @@
 namespace convolve {
 namespace {
 
-/// A picture row on its way into the registers of a lane.
+/// What a lane loads of a picture row.
 template <int kDeinterleaved, int kOuter>
 struct PairLoad {
-  static_assert(kDeinterleaved * kOuter <= 2, "there are no more words beside a column");
-  uint4 own;                                ///< Bytes 0 .. 15 of its column,
-  unsigned outer[kDeinterleaved * kOuter];  ///< and what lies beside the warp's columns, if it is
-                                            ///< at their end.
+  static_assert(kDeinterleaved * kOuter <= 2, "a lane loads two words beside a column at most");
+  uint4 own;  ///< Bytes 0 .. 15 of its column.
+  /// What lies beside the warp's columns, for lanes at their ends.
+  unsigned outer[kDeinterleaved * kOuter];
 };
 
-/// Word n of component c, of words in which kDeinterleaved components lie in turn.
+/// Word n of component c, of words in which kDeinterleaved components are interleaved.
 template <int kDeinterleaved, int kWords>
 __device__ __forceinline__ unsigned deinterleave(const unsigned (&words)[kWords], int c, int n) {
   static_assert(kDeinterleaved <= 2, "of more components a word has fewer samples");
@@ -24,10 +24,11 @@ __device__ __forceinline__ unsigned deinterleave(const unsigned (&words)[kWords]
   return __byte_perm(words[2 * n], words[2 * n + 1], c == 0 ? 0x6420 : 0x7531);
 }
 
-/// Rows and columns of a warp's part of operand B, of which a lane holds bytes -4 .. 19 of its
-/// column in each row, or samples -4 .. 11 of each component; where kOuter is 2, bytes -8 .. 23.
-/// Lane group g holds the column g / 2 + 4 (g % 2), and in each group of picture rows row t = lane
-/// % 4.
+/// Loads and unpacks a warp's share of operand B. Lane group g = lane / 4 holds the column g / 2 +
+/// 4 (g % 2): of the sums PTX gives a lane two adjacent columns of operand B, and neighbouring
+/// lanes then hold neighbouring columns of the picture. Of each row group a lane holds row lane %
+/// 4. It holds bytes -4 .. 19 of its column, or samples -4 .. 11 of each deinterleaved component;
+/// where kOuter is 2, bytes -8 .. 23.
 template <int kDeinterleaved, int kOuter>
 class PairColumns {
   static constexpr int kWords = kWordsOfComponent<kDeinterleaved, kOuter>,
@@ -50,8 +51,8 @@ class PairColumns {
     after_ = lane_of(min(own + 1, kColumns - 1));
     first_ = c == 0;
     final_ = c == last;
-    // Beside the picture stand ghosts: four of the eight bytes next to them, four of those behind
-    // the next four, or what lies on its other side.
+    // Beside the picture stand ghosts. They are made of the eight bytes next to them (the next four
+    // of the eight bytes four further), or with Border::kWrap lie at the other end of the row.
     const bool left = first_ && x == 0;
     const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
     ghosts_ = left || right;
@@ -68,7 +69,7 @@ class PairColumns {
     black_ = plane.pair_black;
   }
 
-  /// Starts loading kCount groups of picture rows from row `top` on.
+  /// Starts loading kCount row groups from picture row `top` on.
   template <int kCount>
   __device__ __forceinline__ void load(int top, Load (&loads)[kCount]) {
     const std::uint8_t* from = from_ + top * pitch_;
@@ -93,7 +94,7 @@ class PairColumns {
     }
   }
 
-  /// Waits for a row: words[c][row_group] of it.
+  /// Waits for a loaded row, and unpacks it into words[c][row_group].
   template <int kRowGroups>
   __device__ __forceinline__ void unpack(
       const Load& load, int row_group,
@@ -125,7 +126,7 @@ class PairColumns {
   }
 
  private:
-  /// Ghosts in the order in which they lie beside the words of the column.
+  /// Sets outer to ghosts, in the order in which they lie beside the words of the column.
   __device__ __forceinline__ void make_ghosts(const unsigned (&own)[kOwn],
                                               unsigned (&outer)[kOuter]) const {
     const unsigned near = border_ == Border::kZero
@@ -155,9 +156,10 @@ class PairColumns {
   Border border_;
   int rows_;
   std::int64_t pitch_;
-  const std::uint8_t* from_;  ///< The lane's column in its row of a row group that starts at row 0.
+  const std::uint8_t*
+      from_;  ///< The lane's column in its row, where the row group begins with picture row 0.
   int beside_;
-  int before_, after_;  ///< Lanes of the columns beside the lane's.
+  int before_, after_;  ///< Lanes of the columns left and right of its own.
   unsigned select_ = 0, far_select_ = 0, black_;
   bool first_, final_, ghosts_;
 };

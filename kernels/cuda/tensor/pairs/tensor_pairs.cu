@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks: products of 8 rows x 2 adjacent bytes (pairs), or of 4 rows x 4
-// (quads), from registers only.
+// Forms tensor-pairs, tensor-quads and tensor-large-quads, for small masks on 8-bit samples of one
+// or two components: products of 8 rows x 2 adjacent bytes (pairs) or of 4 rows x 4 (quads), with
+// both operands in registers.
 //
-// Operand A holds the mask as eight output rows and two adjacent output bytes see a group of four
-// picture rows in windows of 8 bytes (tensor_fragments.h). Operand B of product i is, for each of
-// eight columns of 16 bytes, the window of its bytes 2 i and 2 i + 1, so that eight products make
-// 128 bytes x 8 rows from one group: at 5x5 three groups, 24 products, where a product for each
-// mask row takes 40. The 24 bytes from which a lane cuts its windows are loaded once, for all
-// products; a lane ends up with 16 adjacent bytes of two columns, which it stores as they are.
+// Operand A holds the mask as eight output rows x two adjacent output bytes multiply a row group in
+// windows of 8 bytes (tensor_fragments.h). Operand B of product i is the window of bytes 2 i and 2
+// i + 1 of each of eight columns, so that eight products make a tile of 128 bytes x 8 rows from one
+// row group: at 5x5 three row groups, 24 products, where a product for each mask row takes 40.
+// Which column and row a lane holds is said in tensor_pair_rows.cuh. It loads the 24 bytes from
+// which it cuts its windows once, for all products, and of the sums it holds 16 adjacent bytes of
+// two columns, which it stores as they are.
 //
-// Masks up to 9x9 are for quads (tensor_quad.cuh): as a window of theirs is cut from nothing, half
-// as many products again as 7x7 takes in pairs take no longer. Larger ones, up to 17x13, are for
-// large quads, whose lanes hold two words to either side of their column. They read the weights
-// anew for each eight rows: all of them would leave room for 12 warps a processor, which take 14.2
+// Masks up to 9x9 are for quads (tensor_quad.cuh), whose windows are cut from nothing: half as many
+// products again as 7x7 takes in pairs take no longer. Larger masks, up to 17x13, are for large
+// quads, whose lanes hold two words to either side of their column, and load the weights anew for
+// each step: all of them in registers would leave room for 12 warps on a processor, which take 14.2
 // us where 16 take 11.6 (13x13, 4K, H100).
 //
-// A frame is read and written once, and waiting for memory is what a small mask costs (H100: 24
-// products of 6 clocks against some 1,000 clocks of latency). So no load waits for another: all
-// rows of a warp's first step are in flight at once, and those of the next step while this one
-// multiplies. Instructions are the rest: what does not change from step to step is made before. And
-// while the launch before still ends, the L2 cache fetches what a warp will see first.
+// Two interleaved components (the chroma of NV12) reach twice as many bytes. Where a window does
+// not hold these, a lane deinterleaves them as they come: 16 samples of each make the windows of
+// four products, and their samples are interleaved again. Pixels of three and four bytes have
+// kernels of their own (tensor_pixels.cu).
 //
-// Two components that lie in turn (the chroma of NV12) reach twice as many bytes. Where a window
-// does not hold that, a lane parts them as they come: 16 samples of each make the windows of four
-// products, and their codes take turns again. Pixels of three and four bytes have kernels of their
-// own (tensor_pixels.cu).
+// What binds is the latency of memory: a frame is read and written once (H100: 24 products of 6
+// clocks against some 1,000 clocks of latency). So no load waits for another: all rows of a warp's
+// first step are in flight at once, those of the next step while this one multiplies, and while the
+// launch before still ends, the L2 cache fetches what a warp will read first. Instructions bind
+// next: what does not change from step to step is computed before.
 #include <algorithm>
 #include <type_traits>
 
@@ -37,7 +39,7 @@
 namespace convolve {
 namespace {
 
-/// Weights, and what sums with them begin with.
+/// Weights, and what their sums begin with.
 template <class Weights, Quantiser kQuantiser>
 struct WithStart : Weights {
   int start[4];
@@ -47,13 +49,13 @@ struct WithStart : Weights {
   }
 };
 
-/// Products of 8 rows x 2 bytes.
+/// Filters by pairs: products of 8 rows x 2 bytes.
 template <Quantiser kQuantiser, int kWindowRowGroups, int kShift>
 struct Pairs : PairLaneMap {
   static constexpr int kRowGroups = kWindowRowGroups, kOuter = 1;
   using Weights = WithStart<PairWeights<kQuantiser, kRowGroups>, kQuantiser>;
 
-  /// made[half]: words of a component in these sixteen bytes, and in the others.
+  /// made[half]: words of a component in the lane's first vector, and in its second.
   template <int kWords, int kMade>
   static __device__ __forceinline__ void apply(const Weights& weights,
                                                const unsigned (&words)[kRowGroups][kWords],
@@ -70,7 +72,7 @@ struct Pairs : PairLaneMap {
   }
 };
 
-/// Products of 4 rows x 4 bytes, in the same terms.
+/// Filters by quads: products of 4 rows x 4 bytes. Members as in Pairs.
 template <Quantiser kQuantiser, bool kLarge>
 struct Quads : QuadLaneMap {
   static constexpr QuadWindow kWindow = kLarge ? kLargeQuadWindow : kQuadWindow;
@@ -96,12 +98,14 @@ struct Quads : QuadLaneMap {
   }
 };
 
-/// Picture rows that the patch of an edge holds: whole turns of fill_patch().
+/// Picture rows that the patch of an edge holds: a multiple of the rows that fill_patch() fills.
 template <class Products>
 constexpr int kPatchRows = (Products::kRowGroups * kRowGroupRows + kRows - 1) / kRows* kRows;
 
-// Out of line: code that nearly all warps skip makes them wait for theirs.
+// fill_edge() and store_edge() are out of line: instructions that nearly all warps skip would make
+// them wait for those that follow.
 
+/// Fills the patch of an edge, from byte x of picture row `top` on.
 __device__ __noinline__ void fill_edge(const TensorArguments& a, const TensorPlane& plane, int x,
                                        int top, int rows, std::uint8_t* patch) {
 #pragma unroll 1
@@ -110,6 +114,7 @@ __device__ __noinline__ void fill_edge(const TensorArguments& a, const TensorPla
   __syncwarp();
 }
 
+/// Stores a vector that may end beyond the picture, or lie unaligned.
 __device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row, uint4 vector) {
   Output(plane, x).store(row, vector.x);
   Output(plane, x + 4).store(row, vector.y);
@@ -117,12 +122,13 @@ __device__ __noinline__ void store_edge(const TensorPlane& plane, int x, int row
   Output(plane, x + 12).store(row, vector.w);
 }
 
-/// What a lane holds of the rows that eight output rows see, components one after the other.
+/// What a lane holds of the rows that eight output rows read, components one after the other.
 template <class Products, int kDeinterleaved>
 using WordsOf = unsigned[kDeinterleaved][Products::kRowGroups]
                         [kWordsOfComponent<kDeinterleaved, Products::kOuter>];
 
-/// Rows that columns with ghosts of other kinds than PairColumns knows see.
+/// Loads the rows of an edge, whose ghosts are of other kinds than PairColumns can make, by way of
+/// a patch.
 template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void load_edge(const TensorArguments& a, const TensorPlane& plane, int x,
                                           int top, std::uint8_t* patch,
@@ -146,7 +152,7 @@ __device__ __forceinline__ void load_edge(const TensorArguments& a, const Tensor
   }
 }
 
-/// Codes of a plane: a lane's sixteen bytes, twice, of words[component] of the rows that it sees.
+/// Filters a lane's two vectors of a plane, of words[component] of the rows that it holds.
 template <class Products, int kDeinterleaved>
 class PairFilter {
  public:
@@ -184,7 +190,7 @@ class PairFilter {
   const Epilogue& general_;
 };
 
-/// Inner columns.
+/// Filters the tiles of a warp in an inner tile column.
 template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
                                              WarpOrigin origin) {
@@ -195,7 +201,7 @@ __device__ __forceinline__ void filter_inner(const TensorArguments& a, const Ten
   slide_down(a, plane, columns, filter, origin);
 }
 
-/// 128 bytes x 8 rows of a column at the picture's edge.
+/// Filters one tile of 128 bytes x 8 rows at the picture's edge.
 template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_edge(const TensorArguments& a, const TensorPlane& plane,
                                             WarpOrigin origin, std::uint8_t* patch) {
@@ -212,7 +218,7 @@ __device__ __forceinline__ void filter_edge(const TensorArguments& a, const Tens
   }
 }
 
-/// kMostDeinterleaved: of any plane's.
+/// kMostDeinterleaved: the most components that are deinterleaved in any plane.
 template <class Products, int kMostDeinterleaved>
 __global__ void __launch_bounds__(32 * kWarps, 4)
     tensor_pairs_kernel(const __grid_constant__ TensorArguments a) {
@@ -272,8 +278,8 @@ TensorKernel select_window(const TensorArguments& a, Quantiser quantiser) {
                            : select_codes<kMany, 1, kMostDeinterleaved>(quantiser);
 }
 
-/// Kernels that part components are apart, as the others would be slower with them: 8.9 us for 8.5
-/// at 3x3 with two digits (GRAY8, 4K, H100).
+/// Kernels that deinterleave components are separate ones, as the others would be slower with their
+/// code: 8.9 us for 8.5 at 3x3 with two digits (GRAY8, 4K, H100).
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   int deinterleaved = 1;
   for (int p = 0; p < a.plane_count; ++p)
@@ -281,11 +287,12 @@ TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   return deinterleaved == 1 ? select_window<1>(a, quantiser) : select_window<2>(a, quantiser);
 }
 
-/// Shared memory that a block takes in vain, so that no processor has a fourth. Blocks of several
-/// planes come to where there is room, and large quads, which take their time, last as long as the
-/// processor with most of them: where three each are enough, 6.2 us for 6.9 at 1080p and 3.4
-/// for 4.0 at 640x480 (I420, 13x13, H100); one plane takes 3.3 for 3.1. Asked for before blocks are
-/// known, the most there may be.
+/// Shared memory, in bytes, that a block asks for and does not use, so that no processor has room
+/// for a fourth block. Blocks of several planes go to where there is room, and large quads, which
+/// take their time, last as long as the processor with most blocks: where three blocks each are
+/// enough, 6.2 us for 6.9 at 1080p and 3.4 for 4.0 at 640x480 (I420, 13x13, H100). With one plane
+/// it does not pay: 3.3 us for 3.1. load() asks before blocks are known, and gets the most there
+/// may be.
 std::size_t spare_bytes(const TensorArguments& a) {
   constexpr int kPatches = kWarps * kPatchRows<Quads<Quantiser::kFloat, true>> * kSpanBytes;
   int device = 0, processors = 0, shared_bytes = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Products of 4 rows x 4 adjacent bytes (tensor_fragments.h): from what a lane holds of picture
-// rows to sixteen codes, twice.
+// Quads: products of 4 rows x 4 adjacent bytes (tensor_fragments.h), from the words that a lane
+// holds of picture rows to its samples.
 //
-// Outputs 4 bytes further along see the next word of a row, so that no window is cut out of others
-// as tensor_pair.cuh has to. Four output rows of a small mask see three groups of picture rows: a
-// product of two groups for each word of the window, and half a product of the third. Those of
-// eight output rows share the groups in the middle, and the weights. Large masks have a group and
-// two words more.
+// Outputs 4 bytes further read the next word of a row, so that no window has to be cut out of
+// others as in tensor_pair.cuh. Four output rows of a small mask read three row groups: for each
+// word of the window a product of two row groups, and half a product of the third. The upper and
+// the lower four of eight output rows share the row groups in the middle, and the weights. Large
+// masks have a row group and two words more.
 #pragma once
 
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
@@ -14,9 +14,10 @@
 namespace convolve {
 namespace {
 
-constexpr int kQuadRowGroups = kQuadWindow.row_groups + 1;  ///< That eight output rows see.
+constexpr int kQuadRowGroups =
+    kQuadWindow.row_groups + 1;  ///< Row groups that eight output rows read.
 
-/// As PairOutput has it: of one column.
+/// The lane map of quads: the second vector lies in the same column, four rows further.
 struct QuadLaneMap {
   static constexpr int kNextX = 0, kNextRow = kRowGroupRows;
   static __device__ __forceinline__ int x() {
@@ -25,8 +26,7 @@ struct QuadLaneMap {
   static __device__ __forceinline__ int row() { return threadIdx.x / 4 % 4; }
 };
 
-/// The mask, of which one digit stays in registers, where it is not large: four output rows see
-/// what the QuadWindow says.
+/// The weights of quads. One digit of a mask that is not large stays in registers.
 template <Quantiser kQuantiser, bool kLarge>
 class QuadWeights {
   static constexpr int kWindowRowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).row_groups;
@@ -41,8 +41,8 @@ class QuadWeights {
     if constexpr (kKept) load(fragments_, only_);
   }
 
-  /// sum[half] = start + products with all groups: of rows 4 half .. 4 half + 3. word_of(g, i, m):
-  /// word m of the window that quad i has in group g.
+  /// sum[half] = start + products with all row groups, for output rows 4 half .. 4 half + 3.
+  /// word_of(g, i, m): word m of the window of quad i in row group g.
   template <int kQuads, class WordOf>
   __device__ __forceinline__ void multiply_by(const WordOf& word_of, const int (&start)[kQuads][4],
                                               int (&sum)[2][kQuads][4]) const {
@@ -88,8 +88,9 @@ class QuadWeights {
         weights[m][g] = __ldg(from + 32 * (kRowGroupPairs * m + g));
   }
 
-  /// weights[m][g]: of word m, in groups g and g + 1 of those that four output rows see. Whole
-  /// products take groups of even number and the next, as these lie side by side in registers.
+  /// weights[m][g]: for word m and the row groups g and g + 1 of those that four output rows read.
+  /// Whole products take a row group of even number and the next, as their words lie in adjacent
+  /// registers.
   template <int kQuads, class WordOf>
   static __device__ __forceinline__ void add_products(const Fragments& weights,
                                                       const WordOf& word_of,
@@ -127,9 +128,9 @@ class QuadWeights {
   int digits_;
 };
 
-/// Four adjacent codes of each of two quads in the lane's row. The lanes of a column, and of the
-/// one four further, have made two bytes of each quad; the upper half of the warp gets the second
-/// column's.
+/// Four adjacent samples of each of two quads in the lane's row. The lanes of a column and those of
+/// the column four further have two bytes of each quad in both columns; they exchange them, and the
+/// upper half of the warp gets the second column.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ void quantise_two_quads(const int (&even)[4], const int (&odd)[4],
                                                    const Epilogue& general, float scale, float base,
@@ -144,7 +145,7 @@ __device__ __forceinline__ void quantise_two_quads(const int (&even)[4], const i
   second = __byte_perm(own, other, select + 0x2222);
 }
 
-/// made[i]: of quad i.
+/// made[i] = the samples of quad i.
 template <Quantiser kQuantiser, int kQuads>
 __device__ __forceinline__ void quantise_quads(const int (&sum)[kQuads][4], const Epilogue& general,
                                                float scale, float base, unsigned (&made)[kQuads]) {

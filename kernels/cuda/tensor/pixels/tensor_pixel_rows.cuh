@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of pixels of three or four bytes on their way through the shared memory of
-// tensor_pixels.cu: from the picture into a warp's ring, into words of one component, and codes
-// back into the picture.
+// Rows of pixels of three or four bytes in the shared memory of tensor_pixels.cu: from the picture
+// into a warp's ring buffer, from there deinterleaved into words of one component, and samples back
+// into the picture.
 #pragma once
 
 #include "kernels/cuda/device/overlap.cuh"
@@ -12,29 +12,30 @@
 namespace convolve {
 namespace {
 
-constexpr int kFiltered = 3;       ///< Components that are, whatever the bytes of a pixel.
-constexpr int kStages = 4;         ///< Of eight rows each: two that a step sees, two under way.
-constexpr int kVectorLength = 16;  ///< Bytes that a lane brings, or stores, at once.
+constexpr int kFiltered =
+    3;                      ///< Filtered components of a pixel, whether it has three bytes or four.
+constexpr int kStages = 4;  ///< Stages of eight rows: two that a step reads, two in flight.
+constexpr int kVectorLength = 16;  ///< Bytes that a lane loads or stores at once.
 
-/// Where a warp's rows and codes lie in shared memory.
+/// A warp's shared memory: a ring buffer of picture rows, and the samples of a step.
 template <int kPixelBytes>
 struct PixelRing {
   static constexpr int kColumnBytes = 8 * kPixelBytes;
   static constexpr int kTileBytes = kColumns * kColumnBytes;
   static_assert(kTileBytes == kPixelTileWidth * kPixelBytes, "the host counts on another tile");
-  static constexpr int kVectors = kTileBytes / kVectorLength;  ///< Of a row of codes.
-  /// With a vector on either side. No two lanes that read at once meet in a bank: of three bytes
-  /// for that pitch, of four as the rows of a group begin 0, 41, 20 and 61 vectors behind its own
-  /// beginning.
+  static constexpr int kVectors = kTileBytes / kVectorLength;  ///< In a row of samples.
+  /// Bytes of a row of the ring, with a vector of halo on either side. No two lanes that load at
+  /// once meet in a bank: of three bytes because of this pitch, of four because the rows of a row
+  /// group begin 0, 41, 20 and 61 vectors behind its beginning.
   static constexpr int kPitch = kTileBytes + 2 * kVectorLength;
   static constexpr int kRowGroupBytes =
       kPixelBytes == 3 ? kRowGroupRows * kPitch : 80 * kVectorLength;
   static constexpr int kStageBytes = 2 * kRowGroupBytes;
 
   std::uint8_t rows[kStages * kStageBytes];
-  std::uint8_t codes[kRows * kTileBytes];
+  std::uint8_t samples[kRows * kTileBytes];
 
-  /// Where row r of a stage begins, from the stage's own beginning on.
+  /// Bytes from the beginning of a stage to row r in it.
   static __device__ __forceinline__ int row_offset(int r) {
     const int row_group = r / kRowGroupRows, own = r % kRowGroupRows;
     return row_group * kRowGroupBytes +
@@ -42,18 +43,18 @@ struct PixelRing {
                              : own % 2 * 41 * kVectorLength + own / 2 * 20 * kVectorLength);
   }
 
-  /// Piece n of a row of codes. Of four bytes the vectors of a row change places, so that no two
+  /// Vector n of a row of samples. Of four bytes the vectors of a row are permuted, so that no two
   /// lanes meet in a bank here, either.
   __device__ __forceinline__ uint4* vector(int row, int n) {
     if constexpr (kPixelBytes == 4) n ^= n / 8 ^ row % 2 * 6;
-    return reinterpret_cast<uint4*>(codes + row * kTileBytes) + n;
+    return reinterpret_cast<uint4*>(samples + row * kTileBytes) + n;
   }
 
-  /// Keeps the codes of a column of a row, of words word(n).
+  /// Keeps the samples of a column of a row, of which word(n) is word n.
   template <class Word>
   __device__ __forceinline__ void keep(int row, int column, const Word& word) {
     if constexpr (kPixelBytes == 3) {
-      auto* const to = reinterpret_cast<uint2*>(codes + row * kTileBytes + kColumnBytes * column);
+      auto* const to = reinterpret_cast<uint2*>(samples + row * kTileBytes + kColumnBytes * column);
 #pragma unroll
       for (int i = 0; i < kPixelBytes; ++i)
         to[i] = make_uint2(word(2 * i), word(2 * i + 1));
@@ -66,7 +67,7 @@ struct PixelRing {
   }
 };
 
-/// Copies `bytes` of 16.
+/// Copies the first `bytes` of 16 to shared memory.
 __device__ __forceinline__ void copy_some_async(std::uint8_t* to, const std::uint8_t* from,
                                                 int bytes) {
 #if __CUDA_ARCH__ >= 800
@@ -80,18 +81,19 @@ __device__ __forceinline__ void copy_some_async(std::uint8_t* to, const std::uin
 #endif
 }
 
-/// A warp's picture rows on their way into its ring, stage by stage. Half a warp brings a row, so
-/// that neighbouring lanes ask for neighbouring vectors: how often the L2 cache is asked counts,
+/// Loads a warp's picture rows into its ring, stage by stage. Half a warp loads a row, so that
+/// neighbouring lanes ask for neighbouring vectors: the number of requests to the L2 cache counts,
 /// not the bytes alone.
 template <int kPixelBytes>
 class PixelRows {
   using Ring = PixelRing<kPixelBytes>;
-  static constexpr int kLanes = 16;  ///< To a row.
-  /// Three bytes: all vectors of a row together. Four: those on either side by themselves.
+  static constexpr int kLanes = 16;  ///< Lanes to a row.
+  /// Of three bytes the lanes of a row load its halo, too; of four the vectors of the halo are
+  /// loaded apart.
   static constexpr int kLead = kPixelBytes == 3 ? kVectorLength : 0;
 
  public:
-  /// The outputs start at byte x and see `count` rows from y on, a multiple of 4.
+  /// The outputs start at byte x, and read `count` rows from y on, a multiple of 4.
   __device__ PixelRows(const TensorArguments& a, const TensorPlane& plane, int x, int y, int count)
       : a_(a), plane_(plane), y_(y), left_(count) {
     const int lane = threadIdx.x, own = lane / kLanes;
@@ -112,7 +114,7 @@ class PixelRows {
     from_ = plane.src + (y + own) * plane.src_pitch + at_;
   }
 
-  /// Starts copying the next stage; all lanes are done with what was there.
+  /// Starts copying the next stage to `stage`; all lanes must be done with what was there.
   __device__ __forceinline__ void start(std::uint8_t* stage) {
     const std::int64_t pitch = plane_.src_pitch;
     if (left_ > 0) {
@@ -138,8 +140,8 @@ class PixelRows {
   }
 
  private:
-  /// Brings a vector of picture row y, which may be a ghost. Out of line: code that nearly all
-  /// warps skip makes them wait for theirs.
+  /// Copies a vector of picture row y, which may be a ghost. Out of line: instructions that nearly
+  /// all warps skip would make them wait for those that follow.
   __device__ __noinline__ static void copy_edge(const TensorArguments& a, const TensorPlane& plane,
                                                 int y, int at, int room, std::uint8_t* to) {
     const int row = border_index(a.border, y, plane.rows);
@@ -150,7 +152,7 @@ class PixelRows {
       copy_some_async(to, plane.src + row * plane.src_pitch + at, room);
   }
 
-  /// A stage of which some rows are ghosts, or the last vector is not whole.
+  /// Copies a stage of which some rows are ghosts, or the last vector is not whole.
   __device__ __forceinline__ void start_edge(std::uint8_t* stage) const {
     const int lane = threadIdx.x;
 #pragma unroll 1
@@ -171,9 +173,10 @@ class PixelRows {
   bool whole_;
 };
 
-/// The ghosts at the sides of a warp's tile, four pixels each: a lane makes one of a row of a stage
-/// on either side, of the pixel that it is. Which that is it finds out once: warps at the edges
-/// used to hold up the whole launch (BGR 4K 5x5 32.4 us for 26.7 on an H100).
+/// Makes the ghosts at the sides of a warp's tile, four pixels each: in each row of a stage a lane
+/// makes one on either side. Which pixel that repeats is computed once for all rows: when warps at
+/// the edges computed it row by row, they held up the whole launch (BGR 4K 5x5 32.4 us for 26.7 on
+/// an H100).
 template <int kPixelBytes>
 class PixelGhosts {
   using Ring = PixelRing<kPixelBytes>;
@@ -189,10 +192,10 @@ class PixelGhosts {
     if (x + Ring::kTileBytes + kVectorLength > plane.row_bytes) find(width + t, x, width, 1);
   }
 
-  /// True if the tile has any.
+  /// True if the tile has ghosts at its sides.
   __device__ bool any() const { return any_; }
 
-  /// Makes those of a stage whose first row is y.
+  /// Makes the ghosts of a stage whose first row is y.
   __device__ __forceinline__ void make(int y, std::uint8_t* stage) const {
     const int r = threadIdx.x / 4;
     std::uint8_t* const row = stage + Ring::row_offset(r);
@@ -220,7 +223,7 @@ class PixelGhosts {
   }
 
  private:
-  /// Of ghost `pixel`.
+  /// Finds where ghost `pixel` lies, and which pixel it repeats.
   __device__ __forceinline__ void find(int pixel, int x, int width, int side) {
     constexpr int kEnd = Ring::kTileBytes + 2 * kVectorLength;
     const int to = kPixelBytes * pixel - x + kVectorLength;
@@ -234,12 +237,13 @@ class PixelGhosts {
   const TensorArguments& a_;
   const TensorPlane& plane_;
   bool any_;
-  int to_[2] = {-1, -1};      ///< In a row of the ring; -1: there is none.
-  int from_[2] = {-1, -1};    ///< The pixel that it is, there; -1: it is elsewhere,
-  int sample_[2] = {-1, -1};  ///< or nowhere.
+  int to_[2] = {-1, -1};      ///< Where the ghost lies in a row of the ring; -1: there is none.
+  int from_[2] = {-1, -1};    ///< Where the pixel that it repeats lies there; -1: not in the ring.
+  int sample_[2] = {-1, -1};  ///< The number of that pixel; kNoSignal: there is none.
 };
 
-/// Words n of the components of sixteen pixels of four bytes, of which the first is byte `first`.
+/// Words n of three components of sixteen pixels of four bytes, of which the first is byte `first`
+/// of a pixel.
 __device__ __forceinline__ void deinterleave_four(const unsigned (&pixels)[16], int n, int first,
                                                   unsigned (&words)[kFiltered]) {
   const unsigned both = 0x5140 + 0x1111 * first, last = 0x0062 + 0x0011 * first;
@@ -251,14 +255,14 @@ __device__ __forceinline__ void deinterleave_four(const unsigned (&pixels)[16], 
                          __byte_perm(pixels[4 * n + 2], pixels[4 * n + 3], last), 0x5410);
 }
 
-/// What a lane's column sees of a group of picture rows, from `from` on: four words of each
-/// component, of which the first is byte `first` of a pixel.
+/// What a lane's column reads in its row of a row group, from `from` on, deinterleaved: four words
+/// of each filtered component, of which the first is byte `first` of a pixel.
 template <int kPixelBytes>
 __device__ __forceinline__ void deinterleave_pixels(const std::uint8_t* from, int first,
                                                     unsigned (&words)[kFiltered][4]) {
   Chunk<kPixelBytes> pixels;
   if constexpr (kPixelBytes == 3) {
-    // Four bytes of the vector on the left are nobody's.
+    // The first four bytes of the vector on the left are not read by any output.
     unsigned all[14];
 #pragma unroll
     for (int i = 0; i < 7; ++i) {
@@ -289,7 +293,7 @@ __device__ __forceinline__ void deinterleave_pixels(const std::uint8_t* from, in
   }
 }
 
-/// Has the L2 cache fetch a tile's part of `count` rows from y on.
+/// Prefetches the columns of a tile to the L2 cache, `count` rows from y on.
 template <int kPixelBytes>
 __device__ __forceinline__ void prefetch_pixels(const TensorPlane& plane, int x, int y, int count) {
   const int lane = threadIdx.x, at = x + kSectorBytes * (lane % 8);
@@ -301,7 +305,7 @@ __device__ __forceinline__ void prefetch_pixels(const TensorPlane& plane, int x,
     prefetch_l2(plane.src + row * plane.src_pitch + at);
 }
 
-/// Stores the first bytes of a vector. Out of line, as above.
+/// Stores the first `bytes` of a vector. Out of line, as PixelRows::copy_edge() is.
 __device__ __noinline__ void store_some(std::uint8_t* to, int bytes, uint4 vector) {
   const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
@@ -309,7 +313,7 @@ __device__ __noinline__ void store_some(std::uint8_t* to, int bytes, uint4 vecto
     if (b < bytes) to[b] = static_cast<std::uint8_t>(words[b / 4] >> (8 * (b % 4)));
 }
 
-/// A warp's codes on their way out of its ring, half a warp to a row.
+/// Stores the samples that a warp keeps in its ring in the picture, half a warp to a row.
 template <int kPixelBytes>
 class PixelOutput {
   using Ring = PixelRing<kPixelBytes>;
@@ -320,13 +324,13 @@ class PixelOutput {
   __device__ PixelOutput(const TensorArguments& a, const TensorPlane& plane, Ring& ring, int x,
                          int y)
       : plane_(plane), kept_(plane.kept), row_(y + threadIdx.x / kLanes) {
-    // Lanes beyond the last vector do as its own does, and store nothing.
+    // Lanes beyond the last vector of a row load it like that vector's own lane, and store nothing.
     const int mine = threadIdx.x % kLanes, own = threadIdx.x / kLanes;
     const int vector = min(mine, Ring::kVectors - 1);
     room_ = mine == vector ? plane.row_bytes - x - kVectorLength * vector : 0;
     whole_ = x + Ring::kTileBytes <= plane.row_bytes;
     to_ = plane.dst + row_ * plane.dst_pitch + x + kVectorLength * vector;
-    codes_ = ring.vector(own, vector);
+    samples_ = ring.vector(own, vector);
     if constexpr (kPixelBytes == 4) {
 #pragma unroll
       for (int i = 0; i < kRounds; ++i) {
@@ -337,12 +341,13 @@ class PixelOutput {
     }
   }
 
-  /// Stores what lies there, of a step that saw the stages `near` and `far`.
+  /// Stores the samples of a step that read the stages `near` and `far`, from which copied bytes
+  /// are taken.
   __device__ __forceinline__ void store(const Ring& ring, int near, int far) {
     uint4 vectors[kRounds];
 #pragma unroll
     for (int i = 0; i < kRounds; ++i) {
-      vectors[i] = codes_[2 * i * Ring::kVectors];
+      vectors[i] = samples_[2 * i * Ring::kVectors];
       if constexpr (kPixelBytes == 4) {
         const uint4 own = *reinterpret_cast<const uint4*>(
             ring.rows + ((far_ >> i & 1) != 0 ? far : near) + source_[i]);
@@ -372,7 +377,7 @@ class PixelOutput {
   int row_, room_;
   bool whole_;
   std::uint8_t* to_;
-  const uint4* codes_;
+  const uint4* samples_;
   int source_[kRounds] = {};
   unsigned far_ = 0;
 };

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for small masks on pixels of three or four bytes: the products of
-// tensor_pairs.cu, each component by itself.
+// Forms tensor-pixel-pairs (masks up to 7x5) and tensor-pixel-quads (up to 9x9), on pixels of three
+// or four bytes, three of which are filtered: the products of tensor_pairs.cu with each component
+// by itself.
 //
-// A column is eight pixels. A warp makes eight of them, 64 pixels x 8 rows, and marches down. Its
-// rows lie as they come in a ring of shared memory of its own (tensor_pixel_rows.cuh): two steps
-// ahead, and the halo of a column is there for the reading. A lane parts what it reads into four
-// words of each component, from which it cuts the windows of its products; those of all components
-// go on together. Codes go through shared memory, too, as what a lane has would fill no sector by
-// itself, and leave a step later, while the next one's products run.
+// A column is eight pixels. A warp makes tiles of eight columns, 64 pixels x 8 rows, and slides
+// down. Its rows lie as they come in a ring buffer of its own in shared memory
+// (tensor_pixel_rows.cuh), two steps ahead, where each lane also finds the halo of its column. Lane
+// l holds column l / 4 in row l % 4 of each row group: it deinterleaves what it reads into four
+// words of each component, from which it cuts the windows of its products; the products of all
+// components are made together. Samples go through shared memory, too, because those of one lane do
+// not fill a sector of memory. They are stored a step later, while the products of the next step
+// run.
 //
-// What binds (H100): instructions, of which a warp of three on a scheduler issues one in six
-// clocks, and a third of them part and bring together. So addresses are made before, and what few
-// tiles need is out of line. More warps would spill, and warps at the picture's edges, which others
-// wait for at the end, must not take longer than the rest.
+// What binds (H100): instructions. With three warps to a scheduler a warp issues one in six clocks,
+// and a third of them deinterleave and interleave. So addresses are computed before, and what few
+// tiles need is out of line. More warps would spill registers, and warps at the picture's edges,
+// for which the launch waits at its end, must not take longer than the rest.
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh"
@@ -23,7 +26,7 @@
 namespace convolve {
 namespace {
 
-/// Word n of pixels, of words of their components; that of a byte that is copied may be anything.
+/// Word n of pixels, of the words of their components; a byte that is copied may be anything here.
 template <int kPixelBytes, int kWords>
 __device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered][kWords], int first,
                                                int n) {
@@ -36,7 +39,7 @@ __device__ __forceinline__ unsigned pixel_word(const unsigned (&made)[kFiltered]
   }
 }
 
-/// Four words of pixels from word 4 i on.
+/// Vector i of pixels: words 4 i to 4 i + 3.
 template <int kPixelBytes, int kWords>
 __device__ __forceinline__ uint4 pixel_vector(const unsigned (&made)[kFiltered][kWords], int first,
                                               int i) {
@@ -44,9 +47,9 @@ __device__ __forceinline__ uint4 pixel_vector(const unsigned (&made)[kFiltered][
   return make_uint4(word(0), word(1), word(2), word(3));
 }
 
-/// Registers that all hold `value`, and that the compiler cannot know to be equal: otherwise it
-/// would load it anew for each of a product's operands. No lane's number is above 31.
-__device__ __forceinline__ void spread(int value, int (&registers)[4]) {
+/// Sets registers that all hold `value`, and that the compiler cannot know to be equal: otherwise
+/// it would load the value anew for each operand of a product. No lane's number is above 31.
+__device__ __forceinline__ void make_opaque(int value, int (&registers)[4]) {
 #pragma unroll
   for (int k = 0; k < 4; ++k)
     registers[k] = value + (k + 1) * (fresh_lane() >> 5);
@@ -65,7 +68,7 @@ __device__ __forceinline__ void begin_sums(const int (&start)[4],
         sums[c][i][k] = start[k];
 }
 
-/// sums = 256 sums + start: between two digits.
+/// sums = 256 sums + start, between two digits.
 template <int kProducts>
 __device__ __forceinline__ void shift_sums(int start, int (&sums)[kFiltered][kProducts][4]) {
 #pragma unroll
@@ -82,20 +85,21 @@ __device__ __forceinline__ void shift_sums(int start, int (&sums)[kFiltered][kPr
 template <int kPixelBytes>
 constexpr bool kSharedWeights = kPixelBytes == 3;
 
+/// A fragment, from shared or global memory.
 template <int kPixelBytes>
 __device__ __forceinline__ uint4 weights_at(const uint4* from) {
   if constexpr (kSharedWeights<kPixelBytes>) return *from;
   return __ldg(from);
 }
 
-/// What turns sums into codes.
+/// What quantises sums.
 struct PixelQuantiser {
   const Epilogue& general;
   float scale, base;
 };
 
-/// Products of 8 rows x 2 samples. load_rows(s, words) parts group s of the picture rows that a
-/// step sees. One digit stays in registers.
+/// Filters by pairs: products of 8 rows x 2 samples. load_rows(s, words) deinterleaves row group s
+/// of those that a step reads. The weights of one digit stay in registers.
 template <Quantiser kQuantiser, int kShift>
 class PixelPairs {
   static constexpr bool kOne = kQuantiser == Quantiser::kBits;
@@ -104,11 +108,12 @@ class PixelPairs {
 
  public:
   static constexpr int kRowGroups = kPairRowGroups[0];
-  static constexpr int kFragments = kOne ? 0 : kRowGroups;  ///< Of a digit, if there are several.
+  static constexpr int kFragments =
+      kOne ? 0 : kRowGroups;  ///< Of each digit, if there are several.
 
   __device__ PixelPairs(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
       : fragments_(weights + threadIdx.x), digits_(a.digits) {
-    spread(plane.phase[0].start, start_);
+    make_opaque(plane.phase[0].start, start_);
     if constexpr (kOne) {
 #pragma unroll
       for (int s = 0; s < kRowGroups; ++s)
@@ -116,7 +121,7 @@ class PixelPairs {
     }
   }
 
-  /// The codes of a step, in the ring.
+  /// Filters a step; its samples are left in the ring.
   template <int kPixelBytes, class LoadRows>
   __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
                                          int first, PixelRing<kPixelBytes>& ring) const {
@@ -178,7 +183,7 @@ class PixelPairs {
   int start_[4];
 };
 
-/// Products of 4 rows x 4 samples, in the same terms.
+/// Filters by quads: products of 4 rows x 4 samples. Members as in PixelPairs.
 template <Quantiser kQuantiser>
 class PixelQuads {
   static constexpr bool kOne = kQuantiser == Quantiser::kBits;
@@ -193,7 +198,7 @@ class PixelQuads {
 
   __device__ PixelQuads(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
       : fragments_(weights + threadIdx.x), digits_(a.digits) {
-    spread(plane.phase[0].start, start_);
+    make_opaque(plane.phase[0].start, start_);
     if constexpr (kOne)
       load([&](int i) { return __ldg(plane.fragments + threadIdx.x + i); }, only_);
   }
@@ -258,8 +263,8 @@ class PixelQuads {
         weights[m][g] = at(32 * (2 * m + g));
   }
 
-  /// Adds the products with groups 2 half and 2 half + 1: whole ones of their own rows, and halves
-  /// of the other four.
+  /// Adds the products with row groups 2 half and 2 half + 1: whole ones for output rows 4 half to
+  /// 4 half + 3, and halves for the other four.
   static __device__ __forceinline__ void add(const Weights& weights, int half,
                                              const Words (&words)[kQuadRowGroups],
                                              Sums (&sums)[2]) {
@@ -289,7 +294,7 @@ class PixelQuads {
   int start_[4];
 };
 
-/// `steps` times 64 pixels x 8 rows, one below the other.
+/// Filters `steps` tiles of 64 pixels x 8 rows below each other.
 template <class Products, int kPixelBytes>
 __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
                                                   const TensorPlane& plane, int x, int y, int steps,
@@ -312,7 +317,8 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
 #pragma unroll 1
   for (int stage = 0; stage < kStages; ++stage)
     rows.start(ring.rows + stage * Ring::kStageBytes);
-  // The stages that the step before began with, and that this one sees.
+  // Offsets of stages in the ring: the first that the step before read, and the two that this step
+  // reads.
   int last = 0, near = 0, far = Ring::kStageBytes;
   const int own = Ring::row_offset(t) + Ring::kColumnBytes * (lane / 4);
 #pragma unroll 1
@@ -322,7 +328,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
     else
       wait_for_stages<kStages - 3>();
     __syncwarp();
-    // Now there are the codes of the step before, too.
+    // All lanes have left their samples of the step before.
     if (step > 0) output.store(ring, last, near);
     if (step == steps) return;
     if (ghosts.any()) {
@@ -336,7 +342,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
               ring.rows + (s < 2 ? near : far) + s % 2 * Ring::kRowGroupBytes + own, first, words);
         },
         quantiser, first, ring);
-    // All lanes have seen the stage that the step before began with, and what it copied.
+    // All lanes are done with the first stage that the step before read, products and copied bytes.
     if (step > 0) rows.start(ring.rows + last);
     last = near;
     near = far;
@@ -344,7 +350,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
   }
 }
 
-/// kPixelBytes: the bytes of a pixel.
+/// kPixelBytes: the bytes of a pixel, 3 or 4.
 template <class Products, int kPixelBytes>
 __global__ void __launch_bounds__(32 * kWarps, 3)
     tensor_pixels_kernel(const __grid_constant__ TensorArguments a) {

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Kernel `tensor` for wide masks and wide samples: products of 8 rows x 2 adjacent samples from
-// tiles of shared memory.
+// Form tensor-tiles, for samples of one or two bytes that lie side by side and masks whose tile
+// with halo fits shared memory: products of 8 rows x 2 adjacent samples from tiles in shared
+// memory.
 //
 // The products are those of tensor_pairs.cu, with windows of 16 samples in two picture rows or of
-// 32 in one, and as many of these side by side as the mask is wide: (K + 7) / 2 or K + 7 groups of
-// picture rows for 128 x 8 outputs, where a product for each mask row and window of 16 outputs
-// takes K, or 2 K. A tile holds each interleaved component as a plane of its own, so that no
-// product meets another component's samples: RGBA costs as much as four grey pictures, not as a
-// mask four times as wide. What lies in registers serves two blocks of eight rows where there is
-// one component.
+// 32 in one, and as many of these side by side (segments) as the mask is wide. A segment of a mask
+// of K rows takes (K + 7) / 2 or K + 7 windows below each other, with eight products each, for 128
+// x 8 outputs; tensor-columns takes eight times K, or 2 K, products. A tile holds each interleaved
+// component as a plane of its own, so that no product meets another component's samples: RGBA costs
+// as much as four grey pictures, not as a mask four times as wide.
 //
-// What binds (H100): products, 6 clocks of a tensor core each, and beside each eight of them some
-// twenty instructions that load and align the 24 bytes they see.
+// Lane l holds 24 bytes of column l / 8 + 4 (l / 4 % 2), from which it cuts the windows of eight
+// products: from byte 8 (l % 4) of the window on, or of two picture rows from byte 8 (l % 2) on in
+// row l / 2 % 2. Where there is one component, these registers serve two blocks of eight output
+// rows. Of the sums it holds 16 adjacent samples of columns l % 4 and l % 4 + 4 in row l / 4.
+//
+// What binds (H100): products, 6 clocks of a tensor core each, and for every eight of them some
+// twenty instructions that load and align the 24 bytes.
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
@@ -21,22 +26,23 @@
 namespace convolve {
 namespace {
 
-/// Blocks of 8 output rows of a warp, and warps side by side.
+/// Blocks of 8 output rows that a warp makes.
 CONVOLVE_HD constexpr int row_blocks(int components) {
   return components == 1 ? 2 : 1;
 }
+/// Warps side by side in a tile.
 CONVOLVE_HD constexpr int warps_across(int components) {
   return components == 1 ? 2 : 1;
 }
 
-/// permute() with selectors that are known at run time only.
+/// permute() with a selector that is known at run time only.
 __device__ __forceinline__ unsigned select_bytes(unsigned low, unsigned high, unsigned select) {
   unsigned made;
   asm volatile("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(low), "r"(high), "r"(select));
   return made;
 }
 
-/// What a lane sees of a group of picture rows.
+/// What a lane holds of a window, for eight products.
 struct TileWords {
   unsigned words[kPairWords];
 
@@ -49,7 +55,7 @@ struct TileWords {
     }
   }
 
-  /// The window of product i.
+  /// The share of the window of product i.
   __device__ __forceinline__ uint2 window(int i, unsigned even) const {
     const unsigned select = i % 2 == 0 ? even : even + 0x2222;
     return make_uint2(select_bytes(words[i / 2], words[i / 2 + 1], select),
@@ -57,9 +63,9 @@ struct TileWords {
   }
 };
 
-/// sum += a digit of the mask, from `fragment` on, times what a lane sees from `from` on. What a
-/// step needs is loaded a step before, the last time for none: tile and fragments have room for
-/// that.
+/// sum += a digit of the mask, from `fragment` on, times what a lane reads from `from` on. What a
+/// step needs is loaded a step before; the last step loads what no step needs, for which tile and
+/// fragments have room.
 template <int kWindowRows, int kBlocks>
 __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
                                           const std::uint8_t* from, const uint4* fragment,
@@ -74,7 +80,7 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
     next.load(at);
     uint4 next_upper = __ldg(fragment), next_lower = next_upper;
     const auto step = [&](bool upper, bool lower, bool lower_next) {
-      const TileWords seen = next;
+      const TileWords words = next;
       const uint4 upper_weights = next_upper, lower_weights = next_lower;
       at += down;
       fragment += 32;
@@ -83,7 +89,7 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
       if (lower_next) next_lower = __ldg(fragment - 32 * kApart);
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
-        const uint2 window = seen.window(i, even);
+        const uint2 window = words.window(i, even);
         if (upper) multiply(sum[0][i], upper_weights, window, sum[0][i]);
         if (lower) multiply(sum[kBlocks - 1][i], lower_weights, window, sum[kBlocks - 1][i]);
       }
@@ -107,7 +113,8 @@ __device__ __forceinline__ void add_digit(const TensorArguments& a, int pitch,
   }
 }
 
-/// sum = start + the mask times a component, of which a byte's plane follows the other.
+/// sum = start + the mask times a component. The plane of a sample's high byte follows that of its
+/// low byte.
 template <int kWindowRows, int kBytes, int kBlocks>
 __device__ __forceinline__ void add_digits(const TensorArguments& a, const TensorPlane& plane,
                                            int start, const TensorTile& tile,
@@ -143,7 +150,7 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
   }
 }
 
-/// The codes of sixteen samples of a column as they lie in memory, 4 kBytes words.
+/// Quantises sixteen samples of a column, as they lie in memory: 4 kBytes words.
 template <Quantiser kQuantiser, int kBytes>
 __device__ __forceinline__ void quantise_column(const TensorPlane& plane, const TensorPhase& phase,
                                                 int half, const int (&sum)[kRows][4],
@@ -161,6 +168,7 @@ __device__ __forceinline__ void quantise_column(const TensorPlane& plane, const 
   }
 }
 
+/// The same with the quantiser that the arguments name.
 template <int kBytes>
 __device__ __forceinline__ void quantise_tile_column(const TensorArguments& a,
                                                      const TensorPlane& plane,
@@ -175,6 +183,7 @@ __device__ __forceinline__ void quantise_tile_column(const TensorArguments& a,
     quantise_column<Quantiser::kGeneral, kBytes>(plane, phase, half, sum, words);
 }
 
+/// Fills tile number `block` of a plane, filters it component by component, and stores it.
 template <int kWindowRows, int kComponents, int kBytes>
 __device__ __forceinline__ void filter_tile(const TensorArguments& a, const TensorPlane& plane,
                                             int block, std::uint8_t* memory) {
@@ -193,12 +202,13 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
   const int lane = threadIdx.x, t = lane % 4, c = lane / 8 + 4 * (lane / 4 % 2);
   const int across = threadIdx.y % kAcross, top = threadIdx.y / kAcross * kRows * kBlocks;
   const int x = kTensorTileBytes * across;
-  // What the lane sees of operand B, and where the outputs it will have lie in the tile.
-  const int seen = (top + (kWindowRows == 2 ? t / 2 : 0)) * tile.pitch + tile.margin -
-                   a.tiles.window.left + x + kColumnBytes * c + 8 * (kWindowRows == 2 ? t % 2 : t);
+  // Where the lane reads operand B in the tile, and where its outputs lie there.
+  const int window_at = (top + (kWindowRows == 2 ? t / 2 : 0)) * tile.pitch + tile.margin -
+                        a.tiles.window.left + x + kColumnBytes * c +
+                        8 * (kWindowRows == 2 ? t % 2 : t);
   const int own = (top + a.anchor_y + lane / 4) * tile.pitch + tile.margin + x + kColumnBytes * t;
   constexpr int kFar = 4 * kColumnBytes;
-  unsigned codes[kBlocks][2][kComponents][4 * kBytes];
+  unsigned samples[kBlocks][2][kComponents][4 * kBytes];
 #pragma unroll
   for (int k = 0; k < kComponents; ++k) {
     const TensorPhase& phase = plane.phase[k];
@@ -207,18 +217,18 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
       if (!phase.filtered) {
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          *reinterpret_cast<uint4*>(codes[0][half][k]) =
+          *reinterpret_cast<uint4*>(samples[0][half][k]) =
               *reinterpret_cast<const uint4*>(component + own + kFar * half);
         continue;
       }
     }
     int sum[kBlocks][kRows][4];
-    add_digits<kWindowRows, kBytes>(a, plane, phase.start, tile, component + seen, sum);
+    add_digits<kWindowRows, kBytes>(a, plane, phase.start, tile, component + window_at, sum);
 #pragma unroll
     for (int b = 0; b < kBlocks; ++b)
 #pragma unroll
       for (int half = 0; half < 2; ++half)
-        quantise_tile_column<kBytes>(a, plane, phase, half, sum[b], codes[b][half][k]);
+        quantise_tile_column<kBytes>(a, plane, phase, half, sum[b], samples[b][half][k]);
   }
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
@@ -230,14 +240,14 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
       const int room = plane.row_bytes - at;
       const bool whole =
           room >= kChunk * kComponents * kBytes && aligned(plane.dst, plane.dst_pitch, kChunk);
-      store_pixels<kBytes>(plane.dst + row * plane.dst_pitch + at, room, whole, codes[b][half]);
+      store_pixels<kBytes>(plane.dst + row * plane.dst_pitch + at, room, whole, samples[b][half]);
     }
   }
 }
 
-/// Blocks that a processor is to hold. Three and four components sum in half the registers: five
-/// take 52.8 us for 55.9 with RGBA, 43.8 for 46.6 with BGR (15x15, 4K, H100), where with one
-/// component they take 36.1 for 33.6 (31x31).
+/// Blocks that a processor is to hold. Three and four components are summed one at a time in half
+/// the registers: five blocks take 52.8 us for 55.9 with RGBA, 43.8 for 46.6 with BGR (15x15, 4K,
+/// H100), where with one component they take 36.1 for 33.6 (31x31).
 CONVOLVE_HD constexpr int resident(unsigned kinds) {
   return kinds == 0b100 || kinds == 0b1000 ? 5 : 4;
 }

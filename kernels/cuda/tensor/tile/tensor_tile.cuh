@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Tiles of shared memory for kernel `tensor`: a picture's rows with their halo, ghosts included,
-// each interleaved component, and each byte of a sample, a plane of its own.
+// Tiles in shared memory for kernel `tensor`: a part of the picture with its halo, ghosts included.
+// Each interleaved component, and each byte of a sample, is a plane of its own.
 #pragma once
 
 #include <type_traits>
@@ -10,10 +10,10 @@
 namespace convolve {
 namespace {
 
-constexpr int kChunk = 16;  ///< Samples that a thread brings at a time,
+constexpr int kChunk = 16;  ///< Samples of each component that a thread copies at a time.
 constexpr int kHalf = kChunk / 2;
 
-/// Copies 8 bytes to shared memory, at the latest by wait_for_copies().
+/// Starts copying 8 bytes to shared memory; they are there after wait_for_copies().
 __device__ __forceinline__ void copy_half_async(std::uint8_t* to, const std::uint8_t* from) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
@@ -25,7 +25,7 @@ __device__ __forceinline__ void copy_half_async(std::uint8_t* to, const std::uin
 #endif
 }
 
-/// The same with 16 bytes. kEights: `from` lies on 8.
+/// Starts copying 16 bytes. kEights: `from` lies on 8 bytes only.
 template <bool kEights>
 __device__ __forceinline__ void copy_async(std::uint8_t* to, const std::uint8_t* from) {
   if constexpr (kEights) {
@@ -49,11 +49,11 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/// Sixteen samples of each component, on their way into kPlanes planes of bytes: of kPlanes
-/// components, or the low and the high bytes of half as many.
+/// A chunk, sixteen samples of each component, on its way into kPlanes planes of bytes: of kPlanes
+/// components, or the low and high bytes of half as many.
 template <int kPlanes>
 struct Chunk {
-  unsigned words[4 * kPlanes];  ///< As loaded.
+  unsigned words[4 * kPlanes];  ///< As they lie in the picture.
 
   /// kEights: `from` lies on 8 samples only.
   template <bool kEights>
@@ -67,7 +67,7 @@ struct Chunk {
     }
   }
 
-  /// Eight samples from `first` on, and eight from `second`.
+  /// Loads eight samples from `first` on, and eight from `second`.
   __device__ __forceinline__ void load_halves(const std::uint8_t* first,
                                               const std::uint8_t* second) {
 #pragma unroll
@@ -79,7 +79,7 @@ struct Chunk {
     }
   }
 
-  /// Makes codes of samples of two bytes.
+  /// Turns samples of two bytes into their codes.
   __device__ __forceinline__ void decode(SampleLayout layout) {
     const unsigned codes = 0x00010001u * static_cast<unsigned>(layout.max_code);
 #pragma unroll
@@ -106,19 +106,20 @@ struct Chunk {
   }
 };
 
-/// Where a block's tile lies: its first column and row in the picture, either may be outside.
+/// Where a tile with its halo begins in the picture: its first column and row, which may lie
+/// outside.
 struct HaloOrigin {
   int x;
   int y;
 };
 
-/// Byte k % kBytes of component k / kBytes where there is no signal.
+/// Byte k % kBytes of component k / kBytes of a ghost without signal.
 template <int kBytes>
 __device__ __forceinline__ unsigned black_byte(const TensorPlane& plane, int k) {
   return static_cast<unsigned>(plane.phase[k / kBytes].black) >> (8 * (k % kBytes)) & 0xFF;
 }
 
-/// A sample of each component as it lies in the picture, on its way into a tile.
+/// One sample of each component as it lies in the picture, on its way into a tile.
 template <int kComponents, int kBytes>
 struct GhostSample {
   using Stored = std::conditional_t<kBytes == 1, std::uint8_t, std::uint16_t>;
@@ -151,7 +152,7 @@ struct GhostSample {
   }
 };
 
-/// Stores sixteen samples of each plane of a tile, from `to` of the first on.
+/// Stores the sixteen samples of each plane of a chunk in a tile, from `to` in the first plane on.
 template <int kPlanes>
 __device__ __forceinline__ void store_chunk(const Chunk<kPlanes>& chunk, int plane_bytes,
                                             std::uint8_t* to) {
@@ -161,14 +162,14 @@ __device__ __forceinline__ void store_chunk(const Chunk<kPlanes>& chunk, int pla
         make_uint4(chunk.plane(k, 0), chunk.plane(k, 1), chunk.plane(k, 2), chunk.plane(k, 3));
 }
 
-/// Rows of a tile of more than one plane that a thread brings together, so that their loads are in
+/// Rows that a thread copies together of a tile with several planes, so that their loads are in
 /// flight at once.
 CONVOLVE_HD constexpr int fill_batch(int planes) {
   return planes == 2 ? 4 : 2;
 }
 
-/// Fills a tile that lies inside the picture, from sample (x, y) on: for a thread that brings its
-/// chunk of some rows, the first of them `line`.
+/// Fills a tile that lies inside the picture: a thread copies its chunk, from `from` to `to`, of
+/// every tile.lines-th row, the first of them `line`.
 template <int kComponents, int kBytes, bool kEights>
 __device__ __forceinline__ void fill_inside(const TensorPlane& plane, const TensorTile& tile,
                                             const std::uint8_t* from, int line, std::uint8_t* to) {
@@ -198,9 +199,9 @@ __device__ __forceinline__ void fill_inside(const TensorPlane& plane, const Tens
   }
 }
 
-/// Fills the tile, its planes of bytes one after the other. Four warps take part, of which the
-/// caller is thread number `thread`; a barrier is to follow. `at.x` is a multiple of 16, or with
-/// kEights of 8.
+/// Fills a tile, its planes of bytes one after the other. Four warps take part, of which the caller
+/// is thread number `thread`; a barrier is to follow. `at.x` is a multiple of 16, or with kEights
+/// of 8.
 template <int kComponents, int kBytes, bool kEights = false>
 __device__ __forceinline__ void fill_tile(const TensorArguments& a, const TensorPlane& plane,
                                           const TensorTile& tile, HaloOrigin at,
@@ -209,7 +210,7 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
   const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
   const auto row_at = [&](int r) { return border_index(a.border, at.y + r, plane.rows); };
   const auto limit = [&](int chunk) { return min(max(chunk, 0), tile.chunks); };
-  // Chunks begin .. end - 1 are inside the picture, and can be loaded as such.
+  // Chunks begin .. end - 1 lie inside the picture, and are loaded whole.
   const bool whole = aligned(plane.src, plane.src_pitch, kChunk);
   const int begin = whole ? limit((kChunk - 1 - at.x) >> 4) : 0;
   const int end = whole ? max(begin, limit((width - at.x) >> 4)) : begin;
@@ -240,7 +241,7 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
           *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
       }
     } else {
-      // Some rows at a time, so that their loads are in flight together.
+      // Several rows at a time, so that their loads are in flight together.
       constexpr int kBatch = fill_batch(kPlanes);
 #pragma unroll 1
       for (int first = line; first < tile.rows; first += kBatch * tile.lines) {
@@ -269,17 +270,17 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
       }
     }
   }
-  // Ghosts at the sides, and what shares a chunk with them: a column a thread.
+  // Ghosts at the sides, and samples that share a chunk with them: a thread takes one column.
   constexpr int kLines = 32 * kWarps / kChunk;
 #pragma unroll 1
   for (int c = 0; c < tile.chunks; ++c) {
     if (c == begin) c = end;
     const int column = kChunk * c + thread % kChunk;
-    // Columns beyond what the picture's last outputs see are nobody's.
+    // No output inside the picture reads further columns.
     if (c >= tile.chunks || at.x + column > width + tile.reach) break;
     const int sample = border_index(a.border, at.x + column, width);
     const std::uint8_t* const top = plane.src + max(sample, 0) * kPlanes;
-    // All rows of a tile at once, where they are few bytes each: they come from far.
+    // All rows of a tile at once where they are few bytes each, since each load waits for memory.
     constexpr int kBatch = kPlanes == 1 ? 12 : 4;
 #pragma unroll 1
     for (int first = thread / kChunk; first < tile.rows; first += kBatch * kLines) {
