@@ -223,10 +223,11 @@ CORE = [
           "return {std::min(first, last),", "return {first,"),
     Fault("recent-writes-drop-the-last", "kernels/core/base/recent_writes.cc",
           "    anything_ = true;\n  else", "    return;\n  else"),
+    Fault("bands-on-any-address", "kernels/core/plan/planner_box.cc",
+          "!request.on_cuda() || form_info(Form::kBoxBands).alignment > request.options.alignment",
+          "!request.on_cuda()"),
     Fault("band-pivot-half-as-near", "kernels/core/shape/box_bands.h",
           "2ull * band_max_difference(4, 1,", "band_max_difference(4, 1,"),
-    Fault("band-scale-ties-by-chance", "kernels/core/shape/box_bands.h",
-          "(!ties || divisor <= 1u << (shift + bits))", "true"),
 ]
 
 CPU = [

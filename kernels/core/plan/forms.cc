@@ -112,7 +112,7 @@ const FormInfo kForms[kFormCount] = {
      "the same where only some planes of the frame are of one component: the others by runs", true,
      false, 1},
     {Form::kBoxBands, KernelKind::kBox, CostClass::kBoxBands, 1, "box-bands", "box/bands",
-     "equal weights, planes of one 8-bit component whose rows fit a block", true, false, 1},
+     "equal weights, planes of one 8-bit component whose rows fit a block", true, false, 16},
     {Form::kShift, KernelKind::kShift, CostClass::kShift, 1, "shift", "shift",
      "at most one weight that is not 0", true, true, 1},
 };

@@ -39,9 +39,10 @@ Form form_by_planes(const PlanRequest& request) {
                               : Form::kBoxStripsRuns;
 }
 
-/// True if bands serve all planes.
+/// True if bands serve all planes, and may load them as they lie.
 bool bands_serve(const PlanRequest& request) {
-  if (!request.on_cuda()) return false;
+  if (!request.on_cuda() || form_info(Form::kBoxBands).alignment > request.options.alignment)
+    return false;
   const FrameFormat& format = request.format;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, /*weighting=*/false);
@@ -70,7 +71,8 @@ Result<Plan> choose_form(const PlanRequest& request) {
   if (request.asks(Form::kBoxBands))
     return serve ? Result<Plan>(in_bands(request))
                  : unsupported(
-                       "size: bands are of planes of one 8-bit component whose rows fit a block");
+                       "size: bands are of planes of one 8-bit component that lie on 16 bytes and "
+                       "whose rows fit a block");
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = request.asks(Form::kBoxRuns) ? Form::kBoxRuns : form_by_planes(request);

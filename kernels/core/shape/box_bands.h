@@ -188,23 +188,6 @@ CONVOLVE_HD constexpr bool band_signs_suffice_for_two_rows(int mask_height, int 
   return 2ull * band_max_difference(4, 3, mask_height, mask_width) + 4 <= divisor;
 }
 
-/// ScaledQuantiser takes a common multiple of the divisor from numerators that are close together,
-/// and shifts the remainders left by this many bits, so that quotients are whole bytes of the upper
-/// halves of products with the reciprocal (BoxDivision).
-CONVOLVE_HD constexpr int band_scale_bits(int shift) {
-  return round_up(shift, 8) - shift;
-}
-/// True if numerators within `max_difference` of the pivot's fit 32 bits when scaled, if the scale
-/// fits a signed byte, which is an operand of dp2a, and if ties can be told: the product of one
-/// numerator less must differ by a bit of its upper half.
-CONVOLVE_HD constexpr bool band_scale_serves(int shift, unsigned max_difference, unsigned divisor,
-                                             bool ties) {
-  const int bits = band_scale_bits(shift);
-  return shift <= 24 && bits <= 6 &&
-         (2ull * max_difference + 2ull * divisor) << bits <= 0xFFFFFFFFull &&
-         (!ties || divisor <= 1u << (shift + bits));
-}
-
 /// Shared memory that a block takes beside its dynamic one: its static variables, and a kilobyte
 /// for the system. And the shared memory of a processor, on which blocks of two launches lie
 /// together.

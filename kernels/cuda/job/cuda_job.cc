@@ -30,6 +30,11 @@
 namespace convolve {
 namespace {
 
+bool lies_on(const PlaneMemory& plane, int alignment) {
+  return reinterpret_cast<std::uintptr_t>(plane.data) % static_cast<unsigned>(alignment) == 0 &&
+         plane.pitch % alignment == 0;
+}
+
 class CudaJob final : public Job {
  public:
   CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const Mask& mask,
@@ -76,6 +81,8 @@ class CudaJob final : public Job {
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                    int index) const;
   void note_writes(const FrameFormat& format, const FramePlanes& out);
+  bool lie_as_planned(const FrameFormat& format, const FramePlanes& in,
+                      const FramePlanes& out) const;
   Status launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                 const RunArguments& arguments);
   Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
@@ -441,8 +448,25 @@ Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const F
   return status.ok() ? core_->kernels_end() : status;
 }
 
+/// True if the filtered planes lie as the plan's form asks.
+bool CudaJob::lie_as_planned(const FrameFormat& format, const FramePlanes& in,
+                             const FramePlanes& out) const {
+  const int alignment = form_info(plan_.form).alignment;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const std::size_t i = static_cast<std::size_t>(p);
+    if (has_filtered(format.planes[p]) && format.planes[p].rows > 0 &&
+        !(lies_on(in[i], alignment) && lies_on(out[i], alignment)))
+      return false;
+  }
+  return true;
+}
+
 Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,
                              const FramePlanes& out, const RunArguments& arguments) {
+  if (!lie_as_planned(format, in, out))
+    return invalid_argument(
+        std::string("form ") + form_info(plan_.form).name + " was planned for planes that lie on " +
+        std::to_string(form_info(plan_.form).alignment) + " bytes, and these do not");
   return tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
                                    arguments.border, core_->stream())
                  : launch_groups(format, in, out, arguments.border);

@@ -330,9 +330,6 @@ Status TensorPass::launch(const FrameFormat& format, const FramePlanes& in, cons
   TensorArguments arguments = arguments_for(format, in, out);
   arguments.border = border;
   const bool aligned16 = aligned_to_16(arguments);
-  if (!aligned16 && form_info(form_).alignment == kPlaneAlignment)
-    return invalid_argument(std::string("form ") + form_info(form_).name +
-                            " was planned for planes that lie on 16 bytes, and these do not");
   if (in_packed() && !packed_columns_serve(format.planes[0]))
     return invalid_argument(std::string("form ") + form_info(form_).name +
                             " was planned for rows of whole columns, and these end within one");

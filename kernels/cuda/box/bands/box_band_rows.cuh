@@ -18,15 +18,6 @@ __device__ __forceinline__ bool has_signal(std::int64_t offset) {
   return static_cast<int>(offset >> 32) != kHigh;
 }
 
-/// True if every thread can load its eight columns as one.
-CONVOLVE_HD inline bool columns_aligned(const GroupArguments& group) {
-  const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
-  return (first | static_cast<std::uintptr_t>(group.src_pitch) |
-          static_cast<std::uintptr_t>(group.width)) %
-             kBandColumnsAThread ==
-         0;
-}
-
 /// Loads eight aligned columns. It is volatile so that the compiler does not move the load down to
 /// its first use: many loads must be in flight.
 __device__ __forceinline__ uint2 load_eight(const std::uint8_t* from) {
@@ -35,53 +26,38 @@ __device__ __forceinline__ uint2 load_eight(const std::uint8_t* from) {
   return codes;
 }
 
-/// Reads a thread's eight columns of the picture's rows; kAligned: every thread can load them as
-/// one.
-template <bool kAligned>
+/// Reads a thread's eight columns of the picture's rows, which the form's alignment lets it load as
+/// one. The last thread's may end beyond the picture, where ghosts take the place of what it reads;
+/// a row's pitch has room for them.
 class EightColumns {
  public:
   __device__ EightColumns(const GroupArguments& group, int x)
       : from_(group.src + group.channel[0].offset + x),
-        count_(min(kBandColumnsAThread, group.width - x)),
-        overhang_(max(0, x + kBandColumnsAThread - group.width)) {
-    const auto first = reinterpret_cast<std::uintptr_t>(group.src + group.channel[0].offset);
-    aligned_ = (first | static_cast<std::uintptr_t>(group.src_pitch)) % kBandColumnsAThread == 0 &&
-               count_ == kBandColumnsAThread;
-  }
+        beyond_(max(0, x - (group.width - 1) / kBandColumnsAThread * kBandColumnsAThread)),
+        inside_(x < group.width) {}
 
   /// True if any of the columns lies in the picture.
-  __device__ __forceinline__ bool inside() const { return count_ > 0; }
+  __device__ __forceinline__ bool inside() const { return inside_; }
   /// Where the columns lie in the picture's first row. For columns beyond its right edge these are
-  /// the picture's last eight, so that every thread has an address it may read.
-  __device__ __forceinline__ const std::uint8_t* nearest() const { return from_ - overhang_; }
+  /// the last that a thread has, so that every thread has an address it may read.
+  __device__ __forceinline__ const std::uint8_t* nearest() const { return from_ - beyond_; }
   /// The columns of the row `offset` bytes after the first, or `other` if that has no signal.
   __device__ __forceinline__ uint2 read(std::int64_t offset, uint2 other) const {
-    const bool signal = has_signal(offset);
-    if constexpr (kAligned) {
-      asm volatile(
-          "{\n\t"
-          ".reg .pred signal;\n\t"
-          "setp.ne.s32 signal, %3, 0;\n\t"
-          "@signal ld.global.nc.v2.u32 {%0, %1}, [%2];\n\t"
-          "}"
-          : "+r"(other.x), "+r"(other.y)
-          : "l"(from_ + offset), "r"(static_cast<int>(signal)));
-      return other;
-    }
-    if (!signal) return other;
-    const std::uint8_t* const from = from_ + offset;
-    if (aligned_) return __ldg(reinterpret_cast<const uint2*>(from));
-    unsigned word[2] = {0, 0};
-#pragma unroll
-    for (int i = 0; i < kBandColumnsAThread; ++i)
-      if (i < count_) word[i / 4] |= static_cast<unsigned>(__ldg(from + i)) << (8 * (i % 4));
-    return make_uint2(word[0], word[1]);
+    asm volatile(
+        "{\n\t"
+        ".reg .pred signal;\n\t"
+        "setp.ne.s32 signal, %3, 0;\n\t"
+        "@signal ld.global.nc.v2.u32 {%0, %1}, [%2];\n\t"
+        "}"
+        : "+r"(other.x), "+r"(other.y)
+        : "l"(from_ + offset), "r"(static_cast<int>(has_signal(offset))));
+    return other;
   }
 
  private:
   const std::uint8_t* from_;
-  int count_, overhang_;
-  bool aligned_;
+  int beyond_;
+  bool inside_;
 };
 
 /// The rows that enter and leave with a batch of `count` rows that sees none beyond the picture:
@@ -110,12 +86,11 @@ class InteriorRows {
 
 /// The rows of a batch that may see rows beyond the picture, and of a short one. Rows after the
 /// batch's last add nothing to column sums, as in InteriorRows.
-template <bool kAligned>
 class BorderRows {
  public:
   /// `offsets`: for each row of the batch, those of the row that enters and the row that leaves.
-  __device__ BorderRows(const EightColumns<kAligned>& columns, const longlong2* offsets,
-                        uint2 black, int count)
+  __device__ BorderRows(const EightColumns& columns, const longlong2* offsets, uint2 black,
+                        int count)
       : columns_(columns),
         inside_(columns.inside()),
         offsets_(offsets),
@@ -131,7 +106,7 @@ class BorderRows {
     return columns_.read(inside_ ? offset : kNoOffset, black_);
   }
 
-  const EightColumns<kAligned>& columns_;
+  const EightColumns& columns_;
   bool inside_;
   const longlong2* offsets_;
   uint2 black_;

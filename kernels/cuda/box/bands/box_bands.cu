@@ -112,19 +112,16 @@ __device__ __forceinline__ void visit_quantiser(const LaunchArguments& a, Visit&
     visit(QuantiserTag<FloatQuantiser<kRows, false>>());
   else if (SignQuantiser::supports(a))
     visit(QuantiserTag<SignQuantiser>());
-  else if (ScaledQuantiser<kRows>::supports(a))
-    visit(QuantiserTag<ScaledQuantiser<kRows>>());
   else
     visit(QuantiserTag<GeneralQuantiser>());
 }
 
-/// kAligned: every thread can load its eight columns as one. kSingle: a band is one batch.
-/// kPanelSums: lines have panel sums.
-template <int kPitch, int kRows, bool kAligned, bool kSingle, bool kPanelSums>
+/// kSingle: a band is one batch. kPanelSums: lines have panel sums.
+template <int kPitch, int kRows, bool kSingle, bool kPanelSums>
 __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
     box_band_kernel(const __grid_constant__ LaunchArguments a) {
   constexpr int kPairs = band_lines(kRows) - 1, kLine = band_line_vectors(kPitch);
-  using Columns = BandColumns<kPitch, kRows, kAligned, kPanelSums>;
+  using Columns = BandColumns<kPitch, kRows, kPanelSums>;
   __shared__ InitialSum initial;
   admit_next_launch();
   auto* const lines = shared_cells<uint4>();
@@ -153,7 +150,7 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
   const bool early = checkpoints || a.settled;
   if (!early) await_previous_launch();
   const BandWarpTile tile(a.group.width);
-  const bool interior = kAligned && top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
+  const bool interior = top >= 0 && top + a.mask.height - 1 + rows <= a.group.height;
   ghosts.find();
   EightSums<false> above;
 #pragma unroll 1
@@ -193,32 +190,27 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
   }
 }
 
-template <int kPitch, int kRows, bool kAligned>
+template <int kPitch, int kRows>
 Kernel select_batches(const LaunchArguments& a, bool repeats) {
   if (band_has_panel_sums(a.mask.width, repeats, kPitch, kRows, a.tile_height))
-    return box_band_kernel<kPitch, kRows, kAligned, true, band_may_have_panel_sums(kPitch, kRows)>;
-  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, kAligned, true, false>
-                                : box_band_kernel<kPitch, kRows, kAligned, false, false>;
-}
-template <int kPitch, int kRows>
-Kernel select_loads(const LaunchArguments& a, bool repeats, bool aligned) {
-  return aligned ? select_batches<kPitch, kRows, true>(a, repeats)
-                 : select_batches<kPitch, kRows, false>(a, repeats);
+    return box_band_kernel<kPitch, kRows, true, band_may_have_panel_sums(kPitch, kRows)>;
+  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, true, false>
+                                : box_band_kernel<kPitch, kRows, false, false>;
 }
 template <int kPitch>
-Kernel select_rows(const LaunchArguments& a, bool repeats, bool aligned) {
+Kernel select_rows(const LaunchArguments& a, bool repeats) {
   constexpr int kFew = band_rows(kPitch, kBandFewBatch), kMost = band_rows(kPitch, kBandMostBatch);
-  return band_rows(kPitch, a.batch_rows) == kMost ? select_loads<kPitch, kMost>(a, repeats, aligned)
-                                                  : select_loads<kPitch, kFew>(a, repeats, aligned);
+  return band_rows(kPitch, a.batch_rows) == kMost ? select_batches<kPitch, kMost>(a, repeats)
+                                                  : select_batches<kPitch, kFew>(a, repeats);
 }
-Kernel select_kernel(const LaunchArguments& a, Border border, bool aligned) {
+Kernel select_kernel(const LaunchArguments& a, Border border) {
   const int pitch = layout_of(a, border).pitch;
   const bool repeats = band_repeats(border);
-  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, repeats, aligned)
-         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, repeats, aligned)
-         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, repeats, aligned)
-         : pitch == band_pitch(3) ? select_rows<band_pitch(3)>(a, repeats, aligned)
-                                  : select_rows<band_pitch(4)>(a, repeats, aligned);
+  return pitch == band_pitch(0)   ? select_rows<band_pitch(0)>(a, repeats)
+         : pitch == band_pitch(1) ? select_rows<band_pitch(1)>(a, repeats)
+         : pitch == band_pitch(2) ? select_rows<band_pitch(2)>(a, repeats)
+         : pitch == band_pitch(3) ? select_rows<band_pitch(3)>(a, repeats)
+                                  : select_rows<band_pitch(4)>(a, repeats);
 }
 
 std::size_t shared_bytes(const LaunchArguments& a, Border border) {
@@ -240,18 +232,16 @@ struct CheckpointLaunch {
 
 }  // namespace
 
-// Which kernels run is known only with the pictures: their rows may be aligned or not, the border
-// may change, and a field, which has fewer rows, may take other stages. So all of them are loaded,
-// and both kernels that make checkpoints are given the most shared memory that either may need.
+// Which kernels run is known only with the pictures: the border may change, and a field, which has
+// fewer rows, may take other stages. So all of them are loaded, and both kernels that make
+// checkpoints are given the most shared memory that either may need.
 cudaError_t load_box_bands(const LaunchArguments& arguments) {
   constexpr std::size_t kMostBytes = kBandCheckpointWarps * kBandWarpIntervals * kBandIntervalBytes;
   cudaError_t error = load_kernel(box_checkpoint_kernel<kBandWarpIntervals>, kMostBytes);
   if (error == cudaSuccess) error = load_kernel(box_checkpoint_kernel<kBandFewStages>, kMostBytes);
   for (const Border border : {Border::kReplicate, Border::kMirror})
-    for (const bool aligned : {false, true})
-      if (error == cudaSuccess)
-        error =
-            load_kernel(select_kernel(arguments, border, aligned), shared_bytes(arguments, border));
+    if (error == cudaSuccess)
+      error = load_kernel(select_kernel(arguments, border), shared_bytes(arguments, border));
   return error;
 }
 
@@ -270,7 +260,7 @@ cudaError_t launch_box_bands(const LaunchArguments& arguments, cudaStream_t stre
     if (error != cudaSuccess) return error;
   }
   const dim3 bands(static_cast<unsigned>(min(a.tile_width, group.height)));
-  return launch_overlapping(select_kernel(a, group.border, columns_aligned(group)), bands, threads,
+  return launch_overlapping(select_kernel(a, group.border), bands, threads,
                             shared_bytes(a, group.border), stream, a);
 }
 

@@ -104,7 +104,7 @@ class EdgeGhosts {
 };
 
 /// A thread's columns of a batch of kRows rows, which it stores as lines for windows to read.
-template <int kPitch, int kRows, bool kAligned, bool kPanelSums>
+template <int kPitch, int kRows, bool kPanelSums>
 class BandColumns {
  public:
   __device__ BandColumns(const LaunchArguments& a, const BandLayout& layout, int x,
@@ -161,9 +161,8 @@ class BandColumns {
   __device__ __forceinline__ InteriorRows interior(int leaving, int count) const {
     return InteriorRows(a_, columns_.nearest(), leaving, count);
   }
-  __device__ __forceinline__ BorderRows<kAligned> border(const longlong2* offsets,
-                                                         int count) const {
-    return BorderRows<kAligned>(columns_, offsets, black(), count);
+  __device__ __forceinline__ BorderRows border(const longlong2* offsets, int count) const {
+    return BorderRows(columns_, offsets, black(), count);
   }
 
   /// Adds the rows of the initial column sums, but not its checkpoints.
@@ -314,10 +313,8 @@ class BandColumns {
       sums_.word[i] += times * (low_of(total[i]) + high_of(total[i]));
   }
 
-  using Columns = EightColumns<kAligned>;
-
   const LaunchArguments& a_;
-  Columns columns_;
+  EightColumns columns_;
   EdgeGhosts ghosts_;
   int x_;
   int to_[2];            ///< Where the columns' two vectors lie in a line.
