@@ -32,7 +32,7 @@ inline constexpr int kBandCheckpointColumns = 256;
 inline constexpr int kBandMostInitialRows = 15;
 /// Adjacent columns of a thread that makes column sums: 8 bytes, which one load brings.
 inline constexpr int kBandColumnsAThread = 8;
-/// A panel is 16 adjacent columns, whose outputs one thread makes; a warp tile is the outputs of a
+/// A panel is 16 adjacent columns, whose outputs one thread makes; a warp tile is the panels of a
 /// warp in a row.
 inline constexpr int kBandPanel = 16;
 inline constexpr int kBandWarpTile = 32 * kBandPanel;

@@ -480,7 +480,7 @@ std::size_t shared_bytes(const LaunchArguments& arguments) {
 }
 
 cudaError_t upload(const void*, std::size_t, int, cudaStream_t) {
-  return cudaErrorNotSupported;  // The mask is its size: no_signal_sum to upload.
+  return cudaErrorNotSupported;  // There are no weights to upload.
 }
 
 cudaError_t load(const LaunchArguments& arguments) {

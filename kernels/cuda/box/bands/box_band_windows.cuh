@@ -18,8 +18,8 @@ namespace {
 /// What a warp makes of a batch: a tile of at most 32 panels, in some of the rows from the middle
 /// one up or down.
 struct BandWarpTile {
-  /// The volatile assembly keeps the compiler from computing the fields again where they are used:
-  /// it is to do so here, while loads are in flight.
+  /// To be constructed before a thread holds column sums, while registers are free: the volatile
+  /// assembly keeps the compiler from postponing or repeating the computation.
   __device__ __forceinline__ explicit BandWarpTile(int width) {
     const int all = divide_up(width, kBandPanel);
     const int warp = static_cast<int>(threadIdx.x / 32), warps = static_cast<int>(blockDim.x / 32);
@@ -38,12 +38,11 @@ struct BandWarpTile {
 
   int first, lanes;  ///< Panels, one a lane.
   int down;          ///< 1: rows from the middle one down; 0: rows above it, the lowest first.
-  int warps_sharing,
-      rank;     ///< How many warps divide these rows among them, and which of them this is.
-  bool active;  ///< False for warps without a tile.
+  int warps_sharing, rank;  ///< How many warps divide these rows, and this one's number.
+  bool active;              ///< False for warps without a tile.
 };
 
-/// The words of a panel's vectors, and one relative.
+/// The words of a panel's columns, and of one vector more, as a window may begin within a vector.
 constexpr int kPanelVectors = kBandPhases + 1;
 struct PanelWords {
   unsigned word[kPanelVectors * kBandVector];
@@ -349,8 +348,7 @@ class BandWindows {
   const unsigned* panel_sums_;
   const uint4* middle_;
   const unsigned* middle_panel_sums_;
-  int leaves_,
-      enters_;  ///< Positions in its vector before the first column that leaves, and that enters.
+  int leaves_, enters_;  ///< Columns of its vector before the first that leaves, or enters.
   int leaving_[2], entering_[kPanelVectors];
   unsigned first_changes_ = 0;
 };

@@ -24,7 +24,8 @@
 //
 // The launch of the checkpoints lets this one begin as soon as the picture may be read. So this
 // kernel reads the picture at once, and awaits the previous launch only before it reads
-// checkpoints; then all launches before it are over, as the previous one has awaited them.
+// checkpoints; then all launches before it are over, as the previous one has awaited them. Without
+// checkpoints it reads at once only if no launch that may still run writes the picture.
 #include "kernels/cuda/box/bands/box_band_checkpoints.cuh"
 #include "kernels/cuda/box/bands/box_band_windows.cuh"
 #include "kernels/cuda/box/bands/box_bands.cuh"

@@ -163,8 +163,8 @@ class RowLoader {
     return kBulkCopies && aligned_;
   }
 
-  __device__ static void fill(std::uint8_t* to, int begin, int end, int step, unsigned black) {
-    for (int b = begin; b < end; b += step)
+  __device__ static void fill(std::uint8_t* to, int begin, int end, int stride, unsigned black) {
+    for (int b = begin; b < end; b += stride)
       *reinterpret_cast<uint4*>(to + b) = make_uint4(black, black, black, black);
   }
   __device__ unsigned black() const {
@@ -247,17 +247,17 @@ class SlidingColumns {
       column_[i] = column_[i] == kNoSignal ? kRawPitch - 16 : column_[i] - strip.left;
   }
 
-  /// The sums of rows first, first + step ... below `end`, which must all lie in the ring.
-  __device__ uint2 sum_rows(int first, int end, int step) const {
+  /// The sums of rows first, first + stride ... below `end`, which must all lie in the ring.
+  __device__ uint2 sum_rows(int first, int end, int stride) const {
     switch (source_) {
       case ColumnSource::kWord:
-        return sum_rows_from<ColumnSource::kWord>(first, end, step);
+        return sum_rows_from<ColumnSource::kWord>(first, end, stride);
       case ColumnSource::kBytes:
-        return sum_rows_from<ColumnSource::kBytes>(first, end, step);
+        return sum_rows_from<ColumnSource::kBytes>(first, end, stride);
       case ColumnSource::kPicture:
         break;
     }
-    return sum_rows_from<ColumnSource::kPicture>(first, end, step);
+    return sum_rows_from<ColumnSource::kPicture>(first, end, stride);
   }
 
   /// Makes the column sums of a batch, given the slots of the rows that enter and leave. `sum`,
@@ -303,11 +303,11 @@ class SlidingColumns {
   }
 
   template <ColumnSource kSource>
-  __device__ __forceinline__ uint2 sum_rows_from(int first, int end, int step) const {
+  __device__ __forceinline__ uint2 sum_rows_from(int first, int end, int stride) const {
     uint2 sum = make_uint2(0, 0);
     const std::uint8_t* from = strip_.ring + strip_.first_slot() + first * kRawPitch;
 #pragma unroll kSource == ColumnSource::kPicture ? 1 : 8
-    for (int row = first; row < end; row += step, from += step * kRawPitch) {
+    for (int row = first; row < end; row += stride, from += stride * kRawPitch) {
       const uint2 four = read<kSource>(row, from);
       sum.x += four.x;
       sum.y += four.y;
