@@ -97,7 +97,7 @@ TEST(SplineAxis, ErrorIsWhatPixelsMiss) {
       }
 }
 
-TEST(SplineAxis, AStepMendsTheEndsOfAGaussian) {
+TEST(SplineAxis, ABoxMendsTheEndsOfAGaussian) {
   const Mask mask = mask_of("gaussian:100");
   const auto with = fit_spline_axis(mask.row, mask.anchor_x, 8, true);
   const auto without = fit_spline_axis(mask.row, mask.anchor_x, 8, false);

@@ -165,6 +165,23 @@ __device__ __forceinline__ void add_cross_term(const float4 (&weights)[4], float
                     fmaf(weights[i].y, b, fmaf(weights[i].z, c, fmaf(weights[i].w, d, value[i]))));
 }
 
+/// Loads the tile of the cross term: `words_down` words of four rows from row `block_y` on, of the
+/// lines from `first_line` on. A barrier must follow.
+__device__ __forceinline__ void load_cross_tile(const LaunchArguments& a, const FloatPlane& plane,
+                                                int first_line, int block_y, int words_down,
+                                                float4* cross_tile) {
+  const SplineAxisArguments& cross = a.spline.cross;
+  const int last_line = synthesis_count(cross, a.group.width) - 1;
+  for (int i = static_cast<int>(threadIdx.x); i < cross_tile_lines(cross.spacing) * words_down;
+       i += kSynthesisThreads) {
+    // The rows of a line behind the picture, up to the next multiple of 32, are never used.
+    const int y = block_y + 4 * (i % words_down);
+    if (y < a.group.height)
+      cross_tile[i] = __ldcg(reinterpret_cast<const float4*>(
+          plane.row(min(first_line + i / words_down, last_line)) + y));
+  }
+}
+
 /// Makes the picture. `rows`: rows that a thread makes, a multiple of the intervals. kFine: the
 /// column's knots are two rows apart, else at least four.
 template <bool kFine>
@@ -198,14 +215,7 @@ __global__ void __launch_bounds__(kSynthesisThreads, 3)
                                    inside ? y0 >> log_of(column.spacing) : 0);
   const int words_down = cross_tile_words(rows);
   const int first_line = block_x >> log_of(cross.spacing);
-  const int last_line = synthesis_count(cross, group.width) - 1;
-  for (int i = thread; i < cross_tile_lines(cross.spacing) * words_down; i += kSynthesisThreads) {
-    // The rows of a line behind the picture, up to the next multiple of 32, are never used.
-    const int y = block_y + 4 * (i % words_down);
-    if (y < group.height)
-      cross_tile[i] = __ldcg(reinterpret_cast<const float4*>(
-          planes.cross.row(min(first_line + i / words_down, last_line)) + y));
-  }
+  load_cross_tile(a, planes.cross, first_line, block_y, words_down, cross_tile);
   __syncthreads();
   if (!inside) return;
   // Knots of the cross term are at least four columns apart, so the four columns of a thread lie in
