@@ -163,7 +163,8 @@ TEST(Planner, TensorShowsATileWhereItHasOne) {
   EXPECT_EQ(tile(grey(3840, 2160), "disk:7.5", gpu), "256x32");
   EXPECT_EQ(tile(unit::nv12(640, 480), "disk:7.5", gpu), "256x32");
   EXPECT_EQ(tile(unit::rgba(640, 480), "disk:7.5", gpu), "128x32");
-  EXPECT_EQ(tile(grey(640, 480), "laplacian", gpu), "0x0") << "rows slide through the registers of warps";
+  EXPECT_EQ(tile(grey(640, 480), "laplacian", gpu), "0x0")
+      << "rows slide through the registers of warps";
 }
 
 TEST(Planner, BoxIsForEqualWeights) {
