@@ -102,7 +102,7 @@ struct OctetWindow {
   /// Row groups that one product reads for its two output rows, 1 to 3; 0 if octets do not serve
   /// this plane or this mask.
   int product_row_groups = 0;
-  int row_groups = 0;  ///< That eight output rows see, 3 or 4.
+  int row_groups = 0;  ///< Row groups that eight output rows read, 3 or 4.
   /// Products are sparse (mma.sp): of the samples n, n + 1, n + 8 and n + 9 an output under a mask
   /// up to eight samples wide reads two at most, so that operand A holds two of four weights.
   bool sparse = false;
@@ -110,8 +110,8 @@ struct OctetWindow {
 
 /// Rows of the tallest mask under which two output rows read so many row groups, and eight so many.
 constexpr int octet_mask_rows(int product_row_groups, int row_groups) {
-  // The last row of the first limit is that of the last of two output rows; of the second that of
-  // the last of eight.
+  // With the tallest mask the last of two output rows reads the last row of their row groups, and
+  // the last of eight output rows the last row of all.
   const int of_two = 4 * product_row_groups - 1, of_eight = 4 * row_groups - 7;
   return of_two < of_eight ? of_two : of_eight;
 }

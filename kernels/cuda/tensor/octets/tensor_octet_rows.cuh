@@ -222,7 +222,7 @@ class OctetColumns {
   const std::uint8_t*
       from_;  ///< The lane's bytes in its row, where the row group begins with picture row 0.
   int beside_;
-  int before_, after_;  ///< Lanes that hold the samples left and right of these.
+  int before_, after_;  ///< Lanes that hold the samples left and right of its own.
   unsigned select_ = 0;
   bool first_, final_, second_, ghosts_, coded_;
 };
