@@ -182,40 +182,6 @@ TEST(BoxBands, SignsTellQuotients) {
   EXPECT_FALSE(band_signs_suffice(1021, 1021, 1021 * 1021, 1021 * 1021 / 2 + 1));
 }
 
-// Scaled numerators are below 2^32, their quotients the bytes above, and what a multiple has more
-// than a quotient's end is below one of them: one less borrows from it where nothing is left.
-TEST(BoxBands, ScaledNumeratorsGiveBytes) {
-  int served = 0;
-  for (const int width : {301, 500, 2000, 2001, 4000, 4097})
-    for (const int height : {3, 24, 101, 300, 4001, 4096}) {
-      const FrameFormat format = grey(8, 8);
-      const MaskSource source =
-          parse_mask("box:" + std::to_string(width) + "," + std::to_string(height)).value();
-      const BoxDivision d =
-          make_box_division(format.planes[0].components[0], Mask::make(source).value(), 1, 0, true);
-      if (!d.direct) continue;
-      const unsigned bound = band_max_difference(kBandPanel, kBandMostBatch, height, width);
-      if (!band_scale_serves(d.shift, bound, d.divisor, d.ties)) {
-        EXPECT_TRUE(d.ties) << width << "x" << height;
-        continue;
-      }
-      ++served;
-      const int bits = band_scale_bits(d.shift), byte = d.shift + bits;
-      EXPECT_EQ(byte % 8, 0);
-      const std::uint64_t most = 2ull * bound + 2ull * d.divisor;
-      for (std::uint64_t multiple = 0; multiple <= most; multiple += d.divisor)
-        for (std::uint64_t n = multiple > 0 ? multiple - 1 : 0; n <= multiple + 1; ++n) {
-          ASSERT_LT(n << bits, std::uint64_t{1} << 32);
-          const std::uint64_t high = (n << bits) * d.reciprocal >> 32;
-          ASSERT_EQ(high >> byte, n / d.divisor) << n << " by " << d.divisor;
-          if (d.ties && n > 0) {
-            ASSERT_EQ((high - 1) >> byte != high >> byte, n % d.divisor == 0) << n;
-          }
-        }
-    }
-  EXPECT_GT(served, 20);
-}
-
 // Every band has a block, the outermost ones the first.
 TEST(BoxBands, OutermostBandsBeginFirst) {
   for (const int bands : {1, 2, 5, 132}) {

@@ -75,7 +75,7 @@ class CheckpointRows {
   __device__ __forceinline__ void prefetch() const {
     if (!aligned_ || width_ % kCopyBytes != 0) return;
     for (int row = lane_; row < count_ * kBandInterval; row += 32)
-      fetch_ahead(pixels_ + row * pitch_, width_);
+      prefetch_l2(pixels_ + row * pitch_, width_);
   }
   /// Issues the copies of the first kStages intervals, each a stage.
   __device__ __forceinline__ void load() const {
