@@ -139,6 +139,7 @@ extern const TensorLauncher kTensorPairsLauncher;
 extern const TensorLauncher kTensorPixelsLauncher;
 extern const TensorLauncher kTensorPackedLauncher;
 extern const TensorLauncher kTensorOctetsLauncher;
+extern const TensorLauncher kTensorSplitOctetsLauncher;
 extern const TensorLauncher kTensorTilesLauncher;
 extern const TensorLauncher kTensorWarpgroupsLauncher;
 

@@ -10,7 +10,8 @@ const TensorLauncher& tensor_launcher(Form form) {
   if (form == Form::kTensorPackedPairs || form == Form::kTensorPackedQuads)
     return kTensorPackedLauncher;
   if (makes_pairs(form) || makes_quads(form)) return kTensorPairsLauncher;
-  if (form == Form::kTensorOctets || form == Form::kTensorSplitOctets) return kTensorOctetsLauncher;
+  if (form == Form::kTensorOctets) return kTensorOctetsLauncher;
+  if (form == Form::kTensorSplitOctets) return kTensorSplitOctetsLauncher;
   if (form == Form::kTensorTiles) return kTensorTilesLauncher;
   return uses_shared_tiles(form) ? kTensorWarpgroupsLauncher : kTensorColumnsLauncher;
 }

@@ -57,35 +57,19 @@ __device__ __forceinline__ void drop_row_groups(
         words[c][s][w] = words[c][s + kNewRowGroups][w];
 }
 
-/// What slide_down() takes for warps that never lie at the picture's edge.
-struct NoEdge {
-  template <class Words>
-  __device__ __forceinline__ bool unpack(Words&) const {
-    return false;
-  }
-  template <class Output, class Made>
-  __device__ __forceinline__ bool store(const Output&, const Made&) const {
-    return false;
-  }
-};
-
 /// Filters up to TensorArguments::steps tiles of 128 bytes x 8 rows below each other. `columns`
 /// loads rows and unpacks them into words of row groups, `filter` makes samples of these words, and
-/// its Output stores them. A warp at the picture's edge filters one tile, whose words `edge` makes
-/// and whose samples it stores: so a kernel contains its products, which are most of its code, only
-/// once.
-template <class Columns, class Filter, class Edge = NoEdge>
+/// its Output stores them.
+template <class Columns, class Filter>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            Columns& columns, const Filter& filter,
-                                           WarpOrigin origin, const Edge& edge = {}) {
+                                           WarpOrigin origin) {
   constexpr int kRowGroups = Filter::kRowGroups;
   using Output = typename Filter::Output;
   int steps = a.steps, y = origin.y;
   await_previous_launch();
   typename Columns::template Words<kRowGroups> words;
-  if (edge.unpack(words)) {
-    steps = 1;
-  } else {
+  {
     typename Columns::Load loads[kRowGroups];
     columns.load(y - a.anchor_y, loads);
 #pragma unroll
@@ -101,7 +85,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
     if (more) columns.load(y - a.anchor_y + kRowGroupRows * (kRowGroups - kNewRowGroups), loads);
     typename Output::Made made;
     filter.apply(words, made);
-    if (!edge.store(output, made)) output.store(made);
+    output.store(made);
     if (!more) return;
     output.next();
     drop_row_groups(words);
