@@ -98,11 +98,11 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     convolver->plan_.storage = job.value()->storage();
     const Plan& chosen = convolver->plan_;
     if (chosen.form == Form::kSeparableSpline)
-      convolver->coarse_mask_ = make_coarse_mask(mask, chosen.coarse);
+      convolver->coarse_mask_ = choose_coarse_mask(format, mask, options.scale);
     else if (chosen.digits > 0 && chosen.kernel() == KernelKind::kSeparable)
       convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
     else if (sums_are_split(chosen.form))
-      convolver->digits_ = make_split_digits(mask, chosen.digits);
+      convolver->split_digits_ = make_split_digits(mask, chosen.digits);
     else if (chosen.kernel() == KernelKind::kTensor)
       convolver->digits_ = make_digits(format, mask, chosen.rational, chosen.digits);
     if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
@@ -117,9 +117,9 @@ bool Convolver::serves(double scale, double bias) const {
   if (plan_.kernel() == KernelKind::kBox || plan_.kernel() == KernelKind::kShift)
     return plan_.rational == is_rational(format_, mask_, scale);
   const bool exact_enough =
-      coarse_mask_                 ? coarse_mask_serves(format_, mask_, *coarse_mask_, scale)
-      : sums_are_split(plan_.form) ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
-      : digits_                    ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
+      coarse_mask_    ? coarse_mask_serves(format_, mask_, *coarse_mask_, scale)
+      : split_digits_ ? split_digits_serve(format_, mask_, *split_digits_, scale)
+      : digits_       ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
       : separable_digits_
           ? separable_digits_serve(format_, mask_, *separable_digits_, scale, plan_.rational)
           : accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,

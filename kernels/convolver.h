@@ -29,6 +29,7 @@
 #include "kernels/core/weights/coarse_mask.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/split_digits.h"
 
 namespace convolve {
 
@@ -77,6 +78,7 @@ class Convolver {
   Plan plan_;
   // Of mask_, if the plan counts in digits.
   std::optional<DigitWeights> digits_;
+  std::optional<SplitDigits> split_digits_;
   std::optional<SeparableDigits> separable_digits_;
   std::optional<CoarseMask> coarse_mask_;  ///< Of mask_, if the plan is on a coarse grid.
   WeightTotals weight_totals_;             ///< Of mask_, if colour is weighted by alpha.

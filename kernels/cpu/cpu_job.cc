@@ -135,6 +135,7 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
 
 void CpuJob::encode(const Mask& mask) {
   if (plan_.kernel() == KernelKind::kBox) {
+    box_weight_ = *box_weight(mask);
     box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
     return;
   }
@@ -255,9 +256,9 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
 Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
   if (plan_.kernel() == KernelKind::kBox)
-    return make_box_epilogue(component, mask_, scale, bias, plan_.rational);
+    return make_box_epilogue(component, mask_, box_weight_, scale, bias, plan_.rational);
   if (plan_.kernel() == KernelKind::kShift)
-    return make_box_epilogue(component, shift_.tap, scale, bias, plan_.rational);
+    return make_box_epilogue(component, shift_.tap, shift_.weight, scale, bias, plan_.rational);
   return make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "kernels/core/plan/backend.h"
+#include "kernels/core/weights/box.h"
 #include "kernels/core/weights/shift.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
@@ -81,6 +82,7 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
+  BoxWeight box_weight_;
   Shift shift_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;

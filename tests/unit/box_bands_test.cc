@@ -188,8 +188,9 @@ TEST(BoxBands, ScaledNumeratorsGiveBytes) {
       const FrameFormat format = grey(8, 8);
       const MaskSource source =
           parse_mask("box:" + std::to_string(width) + "," + std::to_string(height)).value();
+      const Mask mask = Mask::make(source).value();
       const BoxDivision d =
-          make_box_division(format.planes[0].components[0], Mask::make(source).value(), 1, 0, true);
+          make_box_division(format.planes[0].components[0], mask, *box_weight(mask), 1, 0, true);
       if (!d.direct) continue;
       const unsigned reach = band_reach(kBandGroup, kBandMostBatch, height, width);
       if (!band_scale_serves(d.shift, reach, d.divisor, d.ties)) {

@@ -65,7 +65,7 @@ Result<Plan> plan_split_digits(const PlanRequest& request, Plan plan) {
   plan.accumulator = Accumulator::kFloat32;
   std::optional<Plan> best;
   for (int digits = kFewestSplitDigits; digits <= kMostDigits; ++digits) {
-    const std::optional<DigitWeights> weights = make_split_digits(request.mask, digits);
+    const std::optional<SplitDigits> weights = make_split_digits(request.mask, digits);
     if (plan.rational || !is_wide(request.format) || !weights ||
         !split_digits_serve(request.format, request.mask, *weights, request.options.scale))
       continue;

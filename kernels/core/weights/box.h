@@ -57,10 +57,10 @@ struct BoxDivision {
   std::uint32_t inverse_raise = 0;
 };
 
-/// The division for `component`; one that does not serve if mask and scale are not rational, or a
-/// numerator needs more than 32 bits.
-BoxDivision make_box_division(const Component& component, const Mask& mask, double scale,
-                              double bias, bool rational);
+/// The division for `component` and a mask of `weight`; one that does not serve if mask and scale
+/// are not rational, or a numerator needs more than 32 bits.
+BoxDivision make_box_division(const Component& component, const Mask& mask, const BoxWeight& weight,
+                              double scale, double bias, bool rational);
 
 /// floor(numerator / divisor).
 CONVOLVE_HD inline std::uint32_t box_quotient(std::uint32_t numerator, const BoxDivision& d) {
@@ -80,7 +80,7 @@ CONVOLVE_HD inline int box_code(std::uint32_t sum, const BoxDivision& d, int max
 /// The epilogue for sums of differences from black, each counted once, whatever the weight: for
 /// masks that are real, and where whole numbers do not fit. `in_float` says that the sums are below
 /// 2^24 too, so that a float holds them. One product of an exact sum keeps every zone in double.
-Epilogue make_box_epilogue(const Component& component, const Mask& mask, double scale, double bias,
-                           bool rational);
+Epilogue make_box_epilogue(const Component& component, const Mask& mask, const BoxWeight& weight,
+                           double scale, double bias, bool rational);
 
 }  // namespace convolve

@@ -115,6 +115,7 @@ std::optional<CoarseMask> choose_coarse_mask(const FrameFormat& format, const Ma
         fit_spline_axis(mask.row, mask.anchor_x, spacing, /*with_step=*/false);
     if (!cross) continue;
     coarse.cross = *cross;
+    coarse.lost = fitting_error(mask, coarse) + rounding_error(format, mask, coarse);
     if (coarse_mask_serves(format, mask, coarse, scale)) return coarse;
   }
   return std::nullopt;
@@ -134,11 +135,11 @@ bool coarse_mask_serves(const FrameFormat& format, const Mask& mask, const Coars
   constexpr double kMostGain = 100;
   if (is_rational(format, mask, scale) || std::fabs(scale) * mask.magnitude > kMostGain)
     return false;
-  const double weights = fitting_error(mask, coarse) + rounding_error(format, mask, coarse);
   // The epilogue scales and adds once more, on values of at most three full codes where the result
   // is not clamped.
-  const double error = std::fabs(scale) * (kCoarseMiddle * weights + mask.factor_error * kMaxCode) +
-                       4 * kFloatUlp * 3 * kMaxCode;
+  const double error =
+      std::fabs(scale) * (kCoarseMiddle * coarse.lost + mask.factor_error * kMaxCode) +
+      4 * kFloatUlp * 3 * kMaxCode;
   return all_filtered(format, [&](const Component& component) {
     return error <= std::min(zone(mask, scale, component.depth), 0.25);
   });

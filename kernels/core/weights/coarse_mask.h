@@ -50,6 +50,9 @@ inline constexpr int kLeastCrossSpacing = 4;
 /// The same mask as three fits. cross has no step.
 struct CoarseMask {
   SplineAxis column, row, cross;
+  /// What the fits and rounding lose in frames of the format that it is chosen for, as a sum of
+  /// weights.
+  double lost = 0;
 
   CoarseSpacing spacing() const { return {column.spacing, row.spacing, cross.spacing}; }
 };
@@ -60,10 +63,10 @@ struct CoarseMask {
 std::optional<CoarseMask> choose_coarse_mask(const FrameFormat& format, const Mask& mask,
                                              double scale);
 
-/// On the grids that a plan says.
+/// On the grids that a plan says; what is lost is not asked for.
 std::optional<CoarseMask> make_coarse_mask(const Mask& mask, const CoarseSpacing& spacing);
 
-/// True if `coarse` keeps the contract with this scale, too.
+/// True if `coarse`, chosen for `format` and `mask`, keeps the contract with this scale, too.
 bool coarse_mask_serves(const FrameFormat& format, const Mask& mask, const CoarseMask& coarse,
                         double scale);
 

@@ -18,13 +18,24 @@ namespace convolve {
 inline constexpr int kSplitSums = 3;
 inline constexpr int kFewestSplitDigits = 2;
 
-/// The weights in kFewestSplitDigits to kMostDigits digits, for split sums. Nothing if the mask is
-/// none of real weights.
-std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits);
+/// What one of the digits of all weights comes to.
+struct DigitTotals {
+  double sum = 0;
+  double magnitude = 0;  ///< Sum of the digits' magnitudes.
+};
+
+/// Weights in kFewestSplitDigits to kMostDigits digits, for split sums. The totals of each digit,
+/// the lowest first, decide in every frame whether its scale is served, so they are kept.
+struct SplitDigits : DigitWeights {
+  DigitTotals totals[kMostDigits];
+};
+
+/// Nothing if the mask is none of real weights.
+std::optional<SplitDigits> make_split_digits(const Mask& mask, int digits);
 
 /// True if they keep the contract for every filtered component of `format` with this scale. Only
 /// where is_rational() does not hold.
-bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+bool split_digits_serve(const FrameFormat& format, const Mask& mask, const SplitDigits& weights,
                         double scale);
 
 /// From the sums S3, S2 and S1, S3 of the highest power, to a value, which is rounded to a code:
@@ -40,9 +51,9 @@ struct SplitEpilogue {
 };
 inline constexpr float kSplitStart = 12582912;  ///< 1.5 x 2^23
 
-bool split_sums_are_floats(const DigitWeights& weights);
+bool split_sums_are_floats(const SplitDigits& weights);
 
 SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
-                                  const DigitWeights& weights, double scale, double bias);
+                                  const SplitDigits& weights, double scale, double bias);
 
 }  // namespace convolve

@@ -96,6 +96,7 @@ class CudaJob final : public Job {
   DeviceMemory intermediate_;
   SeparableDigits separable_;  ///< If in_digits().
   std::optional<WeightedPass> weighted_;
+  BoxWeight box_weight_;              ///< If the plan is kernel box.
   std::optional<Shift> shift_;        ///< If the plan is kernel shift.
   std::optional<TensorPass> tensor_;  ///< Runs the whole frame, if the plan is kernel tensor.
   std::optional<Piecewise> pieces_;   ///< If a frame takes too long for one launch.
@@ -216,6 +217,7 @@ Status CudaJob::prepare_coarse() {
 
 /// For the planes of the planned format; its fields take the same.
 Status CudaJob::choose_box_tiles() {
+  box_weight_ = box_weight(mask_).value_or(BoxWeight{});
   arguments_.storage = MaskStorage::kParameter;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format_, groups, weighting());
@@ -349,10 +351,13 @@ void CudaJob::update_epilogues(double scale, double bias) {
     for (int c = 0; c < format_.planes[p].component_count; ++c) {
       const Component& component = format_.planes[p].components[c];
       if (is_box()) {
-        epilogues_[p][c] = make_box_epilogue(component, mask_, scale, bias, plan_.rational);
-        divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
+        epilogues_[p][c] =
+            make_box_epilogue(component, mask_, box_weight_, scale, bias, plan_.rational);
+        divisions_[p][c] =
+            make_box_division(component, mask_, box_weight_, scale, bias, plan_.rational);
       } else if (shift_) {
-        epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
+        epilogues_[p][c] =
+            make_box_epilogue(component, shift_->tap, shift_->weight, scale, bias, plan_.rational);
       } else if (is(Form::kSeparableSpline)) {
         epilogues_[p][c] = make_coarse_epilogue(component, mask_, scale, bias);
       } else if (in_digits()) {

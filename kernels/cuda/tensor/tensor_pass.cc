@@ -10,7 +10,6 @@
 
 #include "kernels/core/base/round.h"
 #include "kernels/core/plan/tensor_forms.h"
-#include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/tensor/tensor_fragments.h"
 #include "kernels/cuda/tensor/tensor_places.h"
@@ -71,9 +70,11 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   pass.mask_ = mask;
   pass.rational_ = plan.rational;
   pass.form_ = plan.form;
-  pass.weights_ = (pass.split() ? make_split_digits(mask, plan.digits)
-                                : make_digits(format, mask, plan.rational, plan.digits))
-                      .value_or(DigitWeights{});
+  if (pass.split())
+    pass.weights_ = make_split_digits(mask, plan.digits).value_or(SplitDigits{});
+  else
+    static_cast<DigitWeights&>(pass.weights_) =
+        make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
   TensorArguments& arguments = pass.arguments_;
   arguments.form = plan.form;
   arguments.processors = std::max(1, core.capabilities().processors);

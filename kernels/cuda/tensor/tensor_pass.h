@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/core/plan/plan.h"
-#include "kernels/core/weights/digits.h"
+#include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/runtime/device_core.h"
 #include "kernels/cuda/runtime/handles.h"
 #include "kernels/cuda/runtime/planes.h"
@@ -49,7 +49,7 @@ class TensorPass {
   Mask mask_;
   bool rational_ = false;
   Form form_ = Form::kTensorColumns;
-  DigitWeights weights_;
+  SplitDigits weights_;                   ///< Without totals, if sums are not split.
   std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
                                           ///< Empty once they are on the device.
   DeviceMemory device_fragments_;
