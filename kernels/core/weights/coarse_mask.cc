@@ -121,14 +121,6 @@ std::optional<CoarseMask> choose_coarse_mask(const FrameFormat& format, const Ma
   return std::nullopt;
 }
 
-std::optional<CoarseMask> make_coarse_mask(const Mask& mask, const CoarseSpacing& spacing) {
-  const auto column = fit_spline_axis(mask.column, mask.anchor_y, spacing.column, true);
-  const auto row = fit_spline_axis(mask.row, mask.anchor_x, spacing.row, true);
-  const auto cross = fit_spline_axis(mask.row, mask.anchor_x, spacing.cross, false);
-  if (!column || !row || !cross) return std::nullopt;
-  return CoarseMask{*column, *row, *cross};
-}
-
 bool coarse_mask_serves(const FrameFormat& format, const Mask& mask, const CoarseMask& coarse,
                         double scale) {
   // Values before they are clamped are to fit 16 bits.

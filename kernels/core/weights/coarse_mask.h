@@ -63,9 +63,6 @@ struct CoarseMask {
 std::optional<CoarseMask> choose_coarse_mask(const FrameFormat& format, const Mask& mask,
                                              double scale);
 
-/// On the grids that a plan says; what is lost is not asked for.
-std::optional<CoarseMask> make_coarse_mask(const Mask& mask, const CoarseSpacing& spacing);
-
 /// True if `coarse`, chosen for `format` and `mask`, keeps the contract with this scale, too.
 bool coarse_mask_serves(const FrameFormat& format, const Mask& mask, const CoarseMask& coarse,
                         double scale);

@@ -18,7 +18,7 @@ namespace convolve {
 class Piecewise {
  public:
   /// Nothing if frames of the plan are expected to take less than a launch may. The planes
-  /// `on_device` are cut. Errors: kOutOfMemory, of CUDA.
+  /// `on_device` are cut. `mask` must outlive what is made. Errors: kOutOfMemory, of CUDA.
   static Result<std::optional<Piecewise>> make(const FrameFormat& format, const Mask& mask,
                                                const Plan& plan, const DevicePlanes& on_device,
                                                DeviceCore& core);
@@ -34,11 +34,11 @@ class Piecewise {
 
  private:
   Piecewise(const Mask& mask, const DevicePlanes& on_device, DeviceCore* core)
-      : mask_(mask), on_device_(on_device), core_(core) {}
+      : mask_(&mask), on_device_(on_device), core_(core) {}
   Status reserve(const FrameFormat& format);
   Status gather(const PlaneMemory& plane, const PlaneRect& seen, const PlaneMemory& to, int rows);
 
-  Mask mask_;
+  const Mask* mask_;  ///< The job's.
   DevicePlanes on_device_;
   DeviceCore* core_;
   Cut cut_, wrap_cut_;  ///< With Border::kWrap the second one.
