@@ -191,8 +191,9 @@ TEST(BoxBands, ScaledNumeratorsGiveBytes) {
       const FrameFormat format = grey(8, 8);
       const MaskSource source =
           parse_mask("box:" + std::to_string(width) + "," + std::to_string(height)).value();
+      const Mask mask = Mask::make(source).value();
       const BoxDivision d =
-          make_box_division(format.planes[0].components[0], Mask::make(source).value(), 1, 0, true);
+          make_box_division(format.planes[0].components[0], mask, *box_weight(mask), 1, 0, true);
       if (!d.direct) continue;
       const unsigned bound = band_max_difference(kBandPanel, kBandMostBatch, height, width);
       if (!band_scale_serves(d.shift, bound, d.divisor, d.ties)) {
