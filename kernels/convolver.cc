@@ -6,8 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "kernels/core/plan/tensor_forms.h"
-#include "kernels/core/weights/split_digits.h"
+#include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
 
@@ -87,25 +86,15 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
                                                      const Options& options,
                                                      std::shared_ptr<Device> device) {
   return guarded([&]() -> Result<std::unique_ptr<Convolver>> {
-    Result<Plan> plan = make_plan(format, mask, options, device->capabilities());
-    if (!plan.ok()) return plan.status();
-    Result<std::unique_ptr<Job>> job = device->prepare(format, mask, plan.value());
+    Result<PreparedPlan> planned = prepare_plan(format, mask, options, device->capabilities());
+    if (!planned.ok()) return planned.status();
+    Result<std::unique_ptr<Job>> job = device->prepare(format, planned.value());
     if (!job.ok()) return job.status();
     std::unique_ptr<Convolver> convolver(new Convolver());
     convolver->format_ = format;
-    convolver->mask_ = mask;
-    convolver->plan_ = std::move(plan.value());
+    convolver->plan_ = std::move(planned.value().plan);
     convolver->plan_.storage = job.value()->storage();
-    const Plan& chosen = convolver->plan_;
-    if (chosen.form == Form::kSeparableSpline)
-      convolver->spline_mask_ = make_spline_mask(mask, chosen.knot_spacing);
-    else if (chosen.digits > 0 && chosen.kernel() == KernelKind::kSeparable)
-      convolver->separable_digits_ = make_separable_digits(format, mask, chosen.rational);
-    else if (sums_are_split(chosen.form))
-      convolver->digits_ = make_split_digits(mask, chosen.digits);
-    else if (chosen.kernel() == KernelKind::kTensor)
-      convolver->digits_ = make_digits(format, mask, chosen.rational, chosen.digits);
-    if (convolver->plan_.weighted) convolver->weight_totals_ = weight_totals(mask);
+    convolver->weights_ = std::move(planned.value().weights);
     convolver->device_ = std::move(device);
     convolver->job_ = std::move(job.value());
     return convolver;
@@ -113,19 +102,11 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
 }
 
 bool Convolver::serves(double scale, double bias) const {
-  // Sums of codes are exact whatever the scale, as are codes; it only chooses the class.
-  if (plan_.kernel() == KernelKind::kBox || plan_.kernel() == KernelKind::kShift)
-    return plan_.rational == is_rational(format_, mask_, scale);
-  const bool exact_enough =
-      spline_mask_                 ? spline_mask_serves(format_, mask_, *spline_mask_, scale)
-      : sums_are_split(plan_.form) ? digits_ && split_digits_serve(format_, mask_, *digits_, scale)
-      : digits_                    ? digits_serve(format_, mask_, *digits_, scale, plan_.rational)
-      : separable_digits_
-          ? separable_digits_serve(format_, mask_, *separable_digits_, scale, plan_.rational)
-          : accumulator_serves(format_, mask_, scale, bias, plan_.passes(), plan_.rational,
-                               plan_.accumulator);
-  return exact_enough && (!plan_.weighted || weighted_sums_serve(format_, mask_, weight_totals_,
-                                                                 scale, *plan_.weighted));
+  return plan_serves(format_, plan_, *weights_, scale, bias);
+}
+
+const Mask& Convolver::mask() const {
+  return weights_->mask;
 }
 
 Status Convolver::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {

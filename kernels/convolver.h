@@ -12,7 +12,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +25,10 @@
 #include "kernels/core/plan/backend.h"
 #include "kernels/core/plan/plan.h"
 #include "kernels/core/weights/alpha_weighting.h"
-#include "kernels/core/weights/digits.h"
-#include "kernels/core/weights/separable_digits.h"
-#include "kernels/core/weights/spline_mask.h"
 
 namespace convolve {
+
+struct PreparedWeights;
 
 struct DeviceOptions {
   int cuda_device_id = -1;  ///< -1 = any.
@@ -60,26 +58,22 @@ class Convolver {
                                                    const Options& options,
                                                    std::shared_ptr<Device> device);
 
-  /// True if the plan's bounds hold for these values too, so that no new convolver is needed.
+  /// True if the plan's bounds hold for these values too, so that no new convolver is needed. Looks
+  /// at no weight, so it may be asked in every frame.
   bool serves(double scale, double bias) const;
 
   /// As Job::run. Errors also if the views do not match the format, or serves() is false.
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments);
 
   const Plan& plan() const { return plan_; }
-  const Mask& mask() const { return mask_; }
+  const Mask& mask() const;
 
  private:
   Convolver() = default;
 
   FrameFormat format_;
-  Mask mask_;
   Plan plan_;
-  // Of mask_, if the plan counts in digits.
-  std::optional<DigitWeights> digits_;
-  std::optional<SeparableDigits> separable_digits_;
-  std::optional<SplineMask> spline_mask_;  ///< Of mask_, if the plan is separable-spline.
-  WeightTotals weight_totals_;             ///< Of mask_, if colour is weighted by alpha.
+  std::shared_ptr<const PreparedWeights> weights_;  ///< The mask, and what it became for the plan.
   std::shared_ptr<Device> device_;
   std::unique_ptr<Job> job_;
 };

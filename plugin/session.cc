@@ -121,27 +121,28 @@ bool Session::plan_caps(const Settings& settings) {
     return false;
   }
   active_ = std::move(planned.value());
-  take_arguments(settings);
+  take_arguments(settings, /*served=*/true);
   return true;
 }
 
 void Session::update(const Settings& settings) {
   if (plan_was_stopped_) plan_caps(settings);
   if (active_ == nullptr) return;
-  const bool stale = settings.plan_generation != active_->settings.plan_generation ||
-                     !active_->convolver->serves(settings.scale, settings.bias);
+  bool served = active_->convolver->serves(settings.scale, settings.bias);
+  const bool stale = settings.plan_generation != active_->settings.plan_generation || !served;
   if (stale && refused_generation_ != settings.plan_generation) {
     Result<std::unique_ptr<Active>> planned = plan(settings);
     if (planned.ok()) {
       refused_generation_.reset();
       active_ = std::move(planned.value());
+      served = true;
     } else if (planned.status().code() != Code::kStopped) {
       refused_generation_ = settings.plan_generation;
       post_warning(element_, "the new settings cannot be served", planned.status(),
                    "the last ones stay in force");
     }
   }
-  take_arguments(settings);
+  take_arguments(settings, served);
 }
 
 Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings) {
@@ -197,9 +198,8 @@ Result<std::unique_ptr<Session::Active>> Session::plan_on(BackendKind backend, c
   return active;
 }
 
-void Session::take_arguments(const Settings& settings) {
-  if (active_->convolver->serves(settings.scale, settings.bias))
-    arguments_ = {settings.scale, settings.bias, settings.border};
+void Session::take_arguments(const Settings& settings, bool served) {
+  if (served) arguments_ = {settings.scale, settings.bias, settings.border};
   passthrough_ = convolve::is_passthrough(active_->format, active_->convolver->mask(),
                                           arguments_.scale, arguments_.bias);
 }

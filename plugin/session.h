@@ -94,7 +94,8 @@ class Session {
                                                     convolve::KernelKind kernel);
   /// Makes the first plan for the caps in force. False after posting an error.
   bool plan_caps(const Settings& settings);
-  void take_arguments(const Settings& settings);
+  /// `served`: the plan in force serves scale and bias of `settings`; otherwise the last ones stay.
+  void take_arguments(const Settings& settings, bool served);
   bool may_leave_cuda(const convolve::Status& status) const;
   void leave_cuda(const convolve::Status& why, const Settings& settings);
   convolve::Status run(const convolve::FrameView& src, const convolve::FrameView& dst, bool fields);

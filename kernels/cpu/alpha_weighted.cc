@@ -293,7 +293,6 @@ void AlphaWeighted::encode(const Mask& mask, const WeightedSums& sums) {
 Result<AlphaWeighted> AlphaWeighted::make(const Mask& mask, const WeightedSums& sums, int widest,
                                           int workers) {
   AlphaWeighted made;
-  made.totals_ = weight_totals(mask);
   made.encode(mask, sums);
 
   const bool two_passes = made.mask_.two_passes;

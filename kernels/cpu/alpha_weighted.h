@@ -61,12 +61,9 @@ class AlphaWeighted {
   /// Filters `area` as worker `worker`.
   void filter(const WeightedTask& task, const Area& area, int worker);
 
-  const WeightTotals& totals() const { return totals_; }
-
  private:
   void encode(const Mask& mask, const WeightedSums& sums);
 
-  WeightTotals totals_;
   WeightedMask mask_;
   std::vector<std::byte> exact_weights_;  ///< That mask_.exact points into.
   int strip_width_ = kStripStep;

@@ -23,9 +23,9 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
 
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
 
-  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
-                                       const Plan& plan) override {
-    return CpuJob::make(format, mask, plan, shared_from_this(), stop_.get(), &kernel_ns_);
+  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format,
+                                       const PreparedPlan& planned) override {
+    return CpuJob::make(format, planned, shared_from_this(), stop_.get(), &kernel_ns_);
   }
 
   /// Jobs run synchronously.

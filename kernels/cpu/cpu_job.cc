@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/core/base/round.h"
-#include "kernels/core/weights/box.h"
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
@@ -102,23 +101,26 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
 }
 
 /// True if the plan's kernel can read the mask.
-bool readable(const Plan& plan, const FrameFormat& format, const Mask& mask) {
-  if (plan.kernel() == KernelKind::kBox) return box_weight(mask) && box_sums_fit(format, mask);
-  if (plan.kernel() == KernelKind::kShift) return shift_of(mask).has_value();
+bool readable(const Plan& plan, const FrameFormat& format, const PreparedWeights& weights) {
+  const Mask& mask = weights.mask;
+  if (plan.kernel() == KernelKind::kBox)
+    return weights.as<BoxWeight>() != nullptr && box_sums_fit(format, mask);
+  if (plan.kernel() == KernelKind::kShift) return weights.as<Shift>() != nullptr;
   return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask& mask,
-                                          const Plan& plan, std::shared_ptr<const Device> device,
+Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const PreparedPlan& planned,
+                                          std::shared_ptr<const Device> device,
                                           const StopSignal* stop,
                                           std::atomic<std::uint64_t>* kernel_ns) {
+  const Plan& plan = planned.plan;
   const bool box = plan.kernel() == KernelKind::kBox;
   if (plan.backend != BackendKind::kCpu || !form_info(plan.form).on_cpu ||
       (plan.accumulator == Accumulator::kInt32) != box)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
-  if (!readable(plan, format, mask))
+  if (!readable(plan, format, *planned.weights))
     return unsupported("the mask does not fit the plan " + plan.to_string());
 
   std::unique_ptr<CpuJob> job(new CpuJob());
@@ -127,21 +129,19 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Mask&
   job->stop_ = stop;
   job->kernel_ns_ = kernel_ns;
   job->plan_ = plan;
-  job->mask_ = mask;
-  job->encode(mask);
+  job->weights_ = planned.weights;
+  job->encode();
   if (Status status = job->allocate(format); !status.ok()) return status;
   return std::unique_ptr<Job>(std::move(job));
 }
 
-void CpuJob::encode(const Mask& mask) {
+void CpuJob::encode() {
+  const Mask& mask = weights_->mask;
   if (plan_.kernel() == KernelKind::kBox) {
     box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
     return;
   }
-  if (plan_.kernel() == KernelKind::kShift) {
-    shift_ = *shift_of(mask);
-    return;
-  }
+  if (plan_.kernel() == KernelKind::kShift) return;
   const Accumulator accumulator = plan_.accumulator;
   if (plan_.passes() == Passes::kRowColumn) {
     const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
@@ -162,7 +162,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
   const Extent extent =
       largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
   int halo = taps_.width() - 1;
-  const int block_lines = mask_.height + kBlockRows - 1;
+  const int block_lines = mask().height + kBlockRows - 1;
   WorkspaceShape shape;
   shape.cell_bytes = plan_.accumulator == Accumulator::kFloat32 ? sizeof(float) : sizeof(double);
 
@@ -172,7 +172,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
   shape.table_lines = block_lines;
   if (plan_.kernel() == KernelKind::kBox) {
     shape.cell_bytes = sizeof(double);
-    halo = mask_.width;
+    halo = mask().width;
     strip_width_ = choose_strip_width(extent.width, halo, kBoxLines + 1, shape.cell_bytes);
     shape.source_lines = kBoxLines;
     shape.table_lines = 0;
@@ -186,7 +186,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
   } else {
     // An area makes the row sums of its halo again. Once that is half of them, one plane of row
     // sums for all areas is cheaper.
-    two_pass_ = mask_.height - 1 > divide_up(extent.height, workers_) / 2;
+    two_pass_ = mask().height - 1 > divide_up(extent.height, workers_) / 2;
     strip_width_ =
         choose_strip_width(extent.width, 0, two_pass_ ? kBlockRows : block_lines, shape.cell_bytes);
     shape.source_lines = 1;
@@ -213,7 +213,7 @@ Status CpuJob::allocate_weighted(const FrameFormat& format) {
   const Extent extent =
       largest_component(format, [](const Component& c) { return c.weightable(); });
   Result<AlphaWeighted> weighted =
-      AlphaWeighted::make(mask_, *plan_.weighted, extent.width, workers_);
+      AlphaWeighted::make(mask(), *plan_.weighted, extent.width, workers_);
   if (!weighted.ok()) return weighted.status();
   weighted_ = std::move(weighted.value());
   alpha_location_ = find_alpha(format).value_or(AlphaLocation{});
@@ -246,7 +246,7 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
   // many rows before its first.
   if (work == Work::kFilter && !two_pass_ &&
       (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
-    least = std::min(std::max(least, 4 * mask_.height), divide_up(height, workers_));
+    least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
   piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
@@ -255,11 +255,11 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
 
 Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
-  if (plan_.kernel() == KernelKind::kBox)
-    return make_box_epilogue(component, mask_, scale, bias, plan_.rational);
-  if (plan_.kernel() == KernelKind::kShift)
-    return make_box_epilogue(component, shift_.tap, scale, bias, plan_.rational);
-  return make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
+  if (const BoxWeight* weight = weights_->as<BoxWeight>())
+    return make_box_epilogue(component, mask(), *weight, scale, bias, plan_.rational);
+  if (const Shift* shift = weights_->as<Shift>())
+    return make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
+  return make_epilogue(component, mask(), scale, bias, plan_.rational, plan_.accumulator);
 }
 
 void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
@@ -295,9 +295,8 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
       const Component& alpha = alpha_plane.components[alpha_location_.component];
       task.alpha =
           on_grid_of(task.colour, make(alpha_location_.plane, alpha_plane, alpha), shifts_[p][c]);
-      task.epilogue =
-          make_weighted_epilogue(component, alpha.max_code(), mask_, weighted_->totals(),
-                                 arguments.scale, arguments.bias, *plan_.weighted);
+      task.epilogue = make_weighted_epilogue(component, alpha.max_code(), mask(), *weights_->totals,
+                                             arguments.scale, arguments.bias, *plan_.weighted);
     }
     add_piece(task, work);
   }
@@ -363,7 +362,7 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
   if (plan_.kernel() == KernelKind::kBox)
     filter_box(task, box_, area, workspace);
   else if (plan_.kernel() == KernelKind::kShift)
-    filter_shift(task, shift_, area, workspace);
+    filter_shift(task, *weights_->as<Shift>(), area, workspace);
   else if (plan_.kernel() == KernelKind::kCoarsened)
     filter_coarsened(task, taps_, area, workspace);
   else if (stage == Stage::kRowPass)

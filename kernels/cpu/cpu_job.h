@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "kernels/core/plan/backend.h"
-#include "kernels/core/weights/shift.h"
+#include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
 #include "kernels/cpu/component_task.h"
@@ -23,8 +23,8 @@ class CpuJob final : public Job {
   /// `device` outlives the job by being held here; each run leaves its time in `kernel_ns`, which
   /// belongs to it, as `stop` does, which may be null. Errors: kUnsupported for a plan of another
   /// backend, or a mask that the kernel cannot read; kOutOfMemory.
-  static Result<std::unique_ptr<Job>> make(const FrameFormat& format, const Mask& mask,
-                                           const Plan& plan, std::shared_ptr<const Device> device,
+  static Result<std::unique_ptr<Job>> make(const FrameFormat& format, const PreparedPlan& planned,
+                                           std::shared_ptr<const Device> device,
                                            const StopSignal* stop,
                                            std::atomic<std::uint64_t>* kernel_ns);
 
@@ -56,7 +56,8 @@ class CpuJob final : public Job {
 
   CpuJob() = default;
 
-  void encode(const Mask& mask);
+  const Mask& mask() const { return weights_->mask; }
+  void encode();
   Epilogue epilogue_of(const Component& component, const RunArguments& arguments) const;
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
@@ -73,7 +74,7 @@ class CpuJob final : public Job {
   const StopSignal* stop_ = nullptr;
   std::atomic<std::uint64_t>* kernel_ns_ = nullptr;
   Plan plan_;
-  Mask mask_;
+  std::shared_ptr<const PreparedWeights> weights_;
   int workers_ = 1;
   bool vector_ = false;           ///< Runs in vectors, with a workspace for each worker.
   int strip_width_ = kStripStep;  ///< Columns of an area.
@@ -81,7 +82,6 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
-  Shift shift_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

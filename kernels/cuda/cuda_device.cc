@@ -21,11 +21,11 @@ class CudaDevice final : public Device {
 
   const DeviceCapabilities& capabilities() const override { return core_->capabilities(); }
 
-  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
-                                       const Plan& plan) override {
+  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format,
+                                       const PreparedPlan& planned) override {
     const CurrentContext current(core_->context());
     if (!current.status().ok()) return current.status();
-    return prepare_cuda_job(core_, format, mask, plan);
+    return prepare_cuda_job(core_, format, planned);
   }
 
   Status finish() override {

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cuda/cuda_device.h"
 
@@ -72,12 +73,12 @@ class FakeDevice final : public Device {
   }
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
 
-  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
-                                       const Plan&) override {
+  Result<std::unique_ptr<Job>> prepare(const FrameFormat& format,
+                                       const PreparedPlan& planned) override {
     if (fails_at("prepare")) return failure();
-    const Result<Plan> plan = make_plan(format, mask, {}, cpu_->capabilities());
-    if (!plan.ok()) return plan.status();
-    auto job = cpu_->prepare(format, mask, plan.value());
+    const auto on_cpu = prepare_plan(format, planned.weights->mask, {}, cpu_->capabilities());
+    if (!on_cpu.ok()) return on_cpu.status();
+    auto job = cpu_->prepare(format, on_cpu.value());
     if (!job.ok()) return job.status();
     return std::unique_ptr<Job>(new FakeJob(std::move(job.value()), frames_));
   }

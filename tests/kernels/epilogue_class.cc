@@ -128,11 +128,14 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
     name = quantiser_name(
         make_separable_epilogue(*first, mask, digits, scale, bias, plan.rational).quantiser);
   } else if (plan.kernel() == KernelKind::kBox) {
-    name = name_of(make_box_division(*first, mask, scale, bias, plan.rational),
-                   make_box_epilogue(*first, mask, scale, bias, plan.rational));
+    const BoxWeight weight = box_weight(mask).value_or(BoxWeight{});
+    name = name_of(make_box_division(*first, mask, weight, scale, bias, plan.rational),
+                   make_box_epilogue(*first, mask, weight, scale, bias, plan.rational));
   } else if (plan.kernel() == KernelKind::kShift) {
     const std::optional<Shift> shift = shift_of(mask);
-    name = shift ? name_of(make_box_epilogue(*first, shift->tap, scale, bias, plan.rational)) : "?";
+    name = shift ? name_of(make_box_epilogue(*first, shift->tap, shift->weight, scale, bias,
+                                             plan.rational))
+                 : "?";
   } else {
     name = name_of(make_epilogue(*first, mask, scale, bias, plan.rational, plan.accumulator));
   }

@@ -51,9 +51,14 @@ int exact_code(const Component& c, std::int64_t num, std::int64_t den, int base,
   return static_cast<int>(std::min<__int128>(std::max<__int128>(q, 0), c.max_code()));
 }
 
+BoxDivision division_of(const Component& c, const Mask& mask, double scale = 1, double bias = 0,
+                        bool rational = true) {
+  return make_box_division(c, mask, *box_weight(mask), scale, bias, rational);
+}
+
 /// Sums around every tie, and the ends.
 void expect_exact(const Mask& mask, double scale, double bias, const Component& c, bool serves) {
-  const BoxDivision d = make_box_division(c, mask, scale, bias, true);
+  const BoxDivision d = division_of(c, mask, scale, bias);
   ASSERT_EQ(d.serves, serves);
   if (!serves) return;
   const Ratio gain = *total_gain(mask, scale);
@@ -90,16 +95,15 @@ TEST(Box, DivisionIsExact) {
 TEST(Box, PlainDivisionsNeedNeitherClampNorTies) {
   const Component c = grey(8, 8).planes[0].components[0];
   for (int side = 3; side <= 255; side += 2)
-    EXPECT_TRUE(make_box_division(c, mask_of("box:" + std::to_string(side)), 1, 0, true).plain)
-        << side;
+    EXPECT_TRUE(division_of(c, mask_of("box:" + std::to_string(side))).plain) << side;
   const auto divided = [&c](const char* mask, double scale, double bias) {
-    return make_box_division(c, mask_of(mask), scale, bias, true);
+    return division_of(c, mask_of(mask), scale, bias);
   };
   EXPECT_TRUE(divided("box:6", 1, 0).direct);
   EXPECT_FALSE(divided("box:6", 1, 0).plain) << "ties";
   EXPECT_FALSE(divided("box:3", 1, 0.5).direct) << "clamped";
   EXPECT_FALSE(divided("box:3", 2, 0).direct) << "clamped";
-  const BoxDivision large = make_box_division(c, mask_of("box:1201"), 1, 0, true);
+  const BoxDivision large = division_of(c, mask_of("box:1201"));
   EXPECT_TRUE(large.direct);
   EXPECT_FALSE(large.plain) << "by 21 bits";
 }
@@ -108,7 +112,7 @@ TEST(Box, InversesAreExactBelow24Bits) {
   const Component c = grey(8, 8).planes[0].components[0];
   constexpr std::uint32_t kMost = (1 << 24) - 2;
   for (int side = 1; side <= 2895; side += 2) {
-    const BoxDivision d = make_box_division(c, mask_of("box:" + std::to_string(side)), 1, 0, true);
+    const BoxDivision d = division_of(c, mask_of("box:" + std::to_string(side)));
     ASSERT_EQ(d.divisor, static_cast<std::uint32_t>(side == 1 ? 2 : side * side));
     const auto quotient = [&d](std::uint32_t n) {
       // A product of two floats is a double.
@@ -124,9 +128,8 @@ TEST(Box, InversesAreExactBelow24Bits) {
 
 TEST(Box, DivisionsThatDoNotServe) {
   const Component c = grey(8, 8, 16).planes[0].components[0];
-  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 1, 0, false).serves) << "real";
-  EXPECT_FALSE(make_box_division(c, mask_of("2x1: 1 2"), 1, 0, true).serves) << "not equal";
-  EXPECT_FALSE(make_box_division(c, mask_of("box:3"), 100003. / 100002, 0, true).serves)
+  EXPECT_FALSE(division_of(c, mask_of("box:3"), 1, 0, false).serves) << "real";
+  EXPECT_FALSE(division_of(c, mask_of("box:3"), 100003. / 100002).serves)
       << "numerators beyond 32 bits";
 }
 

@@ -56,7 +56,9 @@ CodeMap map_of(const char* tap, double scale, double bias, int depth = 8) {
   Component luma = grey(4, 4, depth).planes[0].components[0];
   luma.black = 16 << (depth - 8);
   const bool rational = is_rational(mask, scale, luma.max_code());
-  return code_map(make_box_epilogue(luma, shift_of(mask)->tap, scale, bias, rational), luma.black);
+  const Shift shift = *shift_of(mask);
+  return code_map(make_box_epilogue(luma, shift.tap, shift.weight, scale, bias, rational),
+                  luma.black);
 }
 
 TEST(Shift, KnowsWhatBecomesOfCodes) {
@@ -75,7 +77,7 @@ TEST(Shift, KnowsWhatBecomesOfCodes) {
 TEST(Shift, MapsLikeTheEpilogue) {
   const Component luma = grey(4, 4).planes[0].components[0];
   const Mask half = mask_of("1/6", Normalize::kNone);
-  const Epilogue epilogue = make_box_epilogue(luma, half, 1, 0, true);
+  const Epilogue epilogue = make_box_epilogue(luma, half, *box_weight(half), 1, 0, true);
   EXPECT_EQ(mapped_code(9, epilogue), 2) << "1.5 is a tie";
   EXPECT_EQ(mapped_code(15, epilogue), 2) << "as is 2.5";
   EXPECT_EQ(mapped_code(16, epilogue), 3);

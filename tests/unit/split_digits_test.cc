@@ -44,8 +44,7 @@ Mask random_mask(int side, double least, Normalize normalize) {
 }
 
 /// As tensor_octets.cu and tensor_warpgroups.cu have it.
-double value_of(const DigitWeights& weights, const SplitEpilogue& e,
-                const std::vector<int>& codes) {
+double value_of(const SplitDigits& weights, const SplitEpilogue& e, const std::vector<int>& codes) {
   const bool floats = split_sums_are_floats(weights);
   float value = floats ? e.folded_base : e.base, scale = e.scale;
   const int digits = weights.digits;
@@ -77,10 +76,10 @@ TEST(SplitDigits, KeepTheZone) {
           const Component& component = format.planes[0].components[0];
           const Mask mask = random_mask(side, least, Normalize::kAbs);
           // 10 bits ask for 2^-6 of a code where 16 bits ask for 1/8.
-          std::optional<DigitWeights> weights = make_split_digits(mask, kMostDigits);
+          std::optional<SplitDigits> weights = make_split_digits(mask, kMostDigits);
           ASSERT_TRUE(weights);
           ASSERT_TRUE(split_digits_serve(format, mask, *weights, scale)) << depth << " " << side;
-          const std::optional<DigitWeights> few = make_split_digits(mask, kFewestSplitDigits);
+          const std::optional<SplitDigits> few = make_split_digits(mask, kFewestSplitDigits);
           const bool few_serve = split_digits_serve(format, mask, *few, scale);
           if (side == 31) {
             EXPECT_EQ(few_serve, depth == 10) << depth << " " << least << " " << scale;
@@ -111,7 +110,7 @@ TEST(SplitDigits, KeepTheZone) {
 
 TEST(SplitDigits, ServeNoMoreThanTheyKeep) {
   const auto serves = [](const Mask& mask, double scale) {
-    const std::optional<DigitWeights> weights = make_split_digits(mask, kMostDigits);
+    const std::optional<SplitDigits> weights = make_split_digits(mask, kMostDigits);
     return weights && split_digits_serve(grey(16), mask, *weights, scale);
   };
   const Mask mask = random_mask(5, 0, Normalize::kSum);

@@ -11,6 +11,8 @@
 
 namespace convolve {
 
+struct PreparedPlan;
+
 enum class LogLevel : int { kDebug, kInfo, kWarning };
 using LogCallback = std::function<void(LogLevel, const std::string&)>;
 
@@ -45,9 +47,10 @@ class Device {
 
   virtual const DeviceCapabilities& capabilities() const = 0;
 
-  /// Makes `plan` runnable for frames of `format`. May allocate and wait.
-  virtual Result<std::unique_ptr<Job>> prepare(const FrameFormat& format, const Mask& mask,
-                                               const Plan& plan) = 0;
+  /// Makes a plan, of prepare_plan(), runnable for frames of `format`. May allocate and wait. The
+  /// job keeps the plan's weights alive.
+  virtual Result<std::unique_ptr<Job>> prepare(const FrameFormat& format,
+                                               const PreparedPlan& planned) = 0;
 
   /// Waits for everything enqueued. Only after success are the destination planes valid.
   virtual Status finish() = 0;

@@ -58,7 +58,8 @@ Result<Plan> plan_for(KernelKind kernel, const PlanRequest& request) {
 std::string others_text(const PlanRequest& request) {
   Options options = request.options;
   options.form.reset();
-  const PlanRequest in_any_form{request.format, request.mask, options, request.device};
+  const PlanRequest in_any_form{request.format, request.mask, options, request.device,
+                                request.weights};
   std::string names;
   for (const KernelInfo& info : kKernels) {
     if (info.kind == KernelKind::kAuto || !plan_for(info.kind, in_any_form).ok()) continue;
@@ -94,7 +95,7 @@ std::optional<WeightedSums> plan_weighting(const PlanRequest& request, const Pla
   const bool basic = options.kernel == KernelKind::kBasic || options.form == Form::kBasic;
   const bool two_passes = !basic && factors_serve(mask) && two_passes_pay(mask, plan.backend);
   sums.passes = two_passes ? Passes::kRowColumn : Passes::kDirect;
-  sums.accumulator = choose_weighted_accumulator(request.format, mask, weight_totals(mask),
+  sums.accumulator = choose_weighted_accumulator(request.format, mask, request.weights.totals(),
                                                  options.scale, sums.rational, sums.passes);
   return sums;
 }
@@ -213,14 +214,18 @@ double predicted_microseconds(const PlanRequest& request, const Plan& plan) {
   return predicted_microseconds(cost_constants(request.device), plan, request.format, request.mask);
 }
 
-Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
-                       const DeviceCapabilities& device) {
-  const PlanRequest request{format, mask, options, device};
+Result<Plan> choose_plan(const PlanRequest& request) {
   Result<Plan> plan = choose_kernel(request);
   if (!plan.ok()) return plan;
   plan.value().weighted = plan_weighting(request, plan.value());
   if (plan.value().weighted) plan.value().predicted_us = 0;
   return plan;
+}
+
+Result<Plan> make_plan(const FrameFormat& format, const Mask& mask, const Options& options,
+                       const DeviceCapabilities& device) {
+  WeightPreparation weights(format, mask, options.scale);
+  return choose_plan({format, mask, options, device, weights});
 }
 
 }  // namespace convolve

@@ -129,7 +129,7 @@ Result<Plan> plan_accumulated(const PlanRequest& request, KernelKind kernel) {
                          /*with_int32=*/request.on_cuda());
   if (!accumulator.ok()) return unsupported("rank: " + accumulator.status().message());
   plan.accumulator = accumulator.value();
-  plan.rational = is_rational(request.format, mask, options.scale);
+  plan.rational = request.weights.rational();
   const bool separable = kernel == KernelKind::kSeparable;
   if (separable && plan.accumulator == Accumulator::kWide) plan.form = Form::kSeparableOnePass;
   if (options.form && separable &&

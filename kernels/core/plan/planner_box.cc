@@ -9,7 +9,6 @@
 #include "kernels/core/shape/box_strip.h"
 #include "kernels/core/shape/box_tile.h"
 #include "kernels/core/weights/box.h"
-#include "kernels/core/weights/shift.h"
 
 namespace convolve {
 namespace {
@@ -87,7 +86,7 @@ Result<Plan> choose_form(const PlanRequest& request) {
 
 /// Box and shift store no weights: their single weight is part of the epilogue.
 void bind_weight(const PlanRequest& request, Accumulator accumulator, Plan& plan) {
-  plan.rational = is_rational(request.format, request.mask, request.options.scale);
+  plan.rational = request.weights.rational();
   plan.accumulator = accumulator;
   plan.storage = request.on_cuda() ? MaskStorage::kParameter : MaskStorage::kHostMemory;
 }
@@ -96,7 +95,7 @@ void bind_weight(const PlanRequest& request, Accumulator accumulator, Plan& plan
 
 Result<Plan> plan_box(const PlanRequest& request) {
   const Mask& mask = request.mask;
-  if (!box_weight(mask)) return unsupported("rank: its weights are not all equal");
+  if (!request.weights.box_weight()) return unsupported("rank: its weights are not all equal");
   if (!box_sums_fit(request.format, mask))
     return unsupported("size: sums of " + std::to_string(mask.taps()) +
                        " samples need more than 32 bits");
@@ -114,7 +113,7 @@ Result<Plan> plan_box(const PlanRequest& request) {
 }
 
 Result<Plan> plan_shift(const PlanRequest& request) {
-  if (!shift_of(request.mask)) return unsupported("rank: more than one of its weights is not 0");
+  if (!request.weights.shift()) return unsupported("rank: more than one of its weights is not 0");
   if (weights_by_alpha(request.format, request.options))
     return unsupported("alpha: it cannot weight colour by alpha");
   Plan plan;

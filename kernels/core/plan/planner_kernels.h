@@ -6,15 +6,18 @@
 #include <string>
 
 #include "kernels/core/plan/plan.h"
+#include "kernels/core/weights/prepared_weights.h"
 
 namespace convolve {
 
-/// The frame format, mask, options and device that a plan is made for.
+/// The frame format, mask, options and device that a plan is made for, and what the mask becomes
+/// for them.
 struct PlanRequest {
   const FrameFormat& format;
   const Mask& mask;
   const Options& options;
   const DeviceCapabilities& device;
+  WeightPreparation& weights;
 
   bool on_cuda() const { return device.backend == BackendKind::kCuda; }
   /// True if nobody asks for another form.
@@ -22,6 +25,9 @@ struct PlanRequest {
   /// True if `form` is asked for.
   bool asks(Form form) const { return options.form == form; }
 };
+
+/// The plan of `request`: what make_plan() does, with the weights left in request.weights.
+Result<Plan> choose_plan(const PlanRequest& request);
 
 /// "3x5"
 std::string size_text(const Mask& mask);

@@ -14,14 +14,11 @@ std::optional<Plan> plan_digits(const PlanRequest& request) {
   const DeviceCapabilities& device = request.device;
   const FrameFormat& format = request.format;
   const Mask& mask = request.mask;
-  const double scale = request.options.scale;
   if (!request.on_cuda() || device.compute_capability < 75 ||
       weights_by_alpha(format, request.options))
     return std::nullopt;
-  const bool rational = is_rational(format, mask, scale);
-  const std::optional<SeparableDigits> digits = make_separable_digits(format, mask, rational);
-  if (!digits || !separable_digits_serve(format, mask, *digits, scale, rational))
-    return std::nullopt;
+  const std::optional<SeparableDigits>& digits = request.weights.separable_digits();
+  if (!digits) return std::nullopt;
   const SeparableWindow window = separable_window(mask);
   const bool fused = std::max(window.row_chunks, window.column_chunks) <= kMostFusedChunks;
   if (!fused && separable_shared_bytes(window) > device.shared_bytes) return std::nullopt;
@@ -29,7 +26,7 @@ std::optional<Plan> plan_digits(const PlanRequest& request) {
   plan.backend = device.backend;
   plan.form = fused ? Form::kSeparableTensorFused : Form::kSeparableTensorTwoPass;
   if (!request.allows(plan.form)) return std::nullopt;
-  plan.rational = rational;
+  plan.rational = request.weights.rational();
   plan.digits = digits->column_digits;
   plan.accumulator = Accumulator::kInt32;
   plan.storage = MaskStorage::kGlobalMemory;
@@ -41,8 +38,7 @@ std::optional<Plan> plan_spline(const PlanRequest& request) {
   if (!request.on_cuda() || weights_by_alpha(request.format, request.options) ||
       !request.allows(Form::kSeparableSpline))
     return std::nullopt;
-  const std::optional<SplineMask> spline =
-      choose_spline_mask(request.format, request.mask, request.options.scale);
+  const std::optional<SplineMask>& spline = request.weights.spline_mask();
   if (!spline || spline_shared_bytes(request.format, request.mask, spline->spacing()) >
                      request.device.shared_bytes)
     return std::nullopt;

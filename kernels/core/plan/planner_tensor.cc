@@ -65,11 +65,10 @@ bool is_wide(const FrameFormat& format) {
 Result<Plan> plan_split_digits(const PlanRequest& request, Plan plan) {
   plan.accumulator = Accumulator::kFloat32;
   std::optional<Plan> best;
-  for (int digits = kFewestSplitDigits; digits <= kMostDigits; ++digits) {
-    const std::optional<DigitWeights> weights = make_split_digits(request.mask, digits);
-    if (plan.rational || !is_wide(request.format) || !weights ||
-        !split_digits_serve(request.format, request.mask, *weights, request.options.scale))
-      continue;
+  const bool serve = !plan.rational && is_wide(request.format);
+  for (int digits = kFewestSplitDigits; serve && digits <= kMostDigits; ++digits) {
+    const std::optional<SplitDigits>& weights = request.weights.split_digits(digits);
+    if (!weights) continue;
     plan.digits = digits;
     const std::optional<Plan> made = cheapest_form(request, plan, [&](Form form) {
       return form == Form::kTensorSplitWarpgroups ||
@@ -118,7 +117,6 @@ Status check_samples(const PlanRequest& request) {
 
 Result<Plan> plan_tensor(const PlanRequest& request) {
   const FrameFormat& format = request.format;
-  const double scale = request.options.scale;
   if (Status status = need_dense(request.mask); !status.ok()) return status;
   if (request.device.compute_capability < 75)
     return unsupported("device: it has no INT8 tensor cores (compute capability 7.5)");
@@ -127,10 +125,9 @@ Result<Plan> plan_tensor(const PlanRequest& request) {
   if (Status status = check_samples(request); !status.ok()) return status;
   Plan plan;
   plan.backend = request.device.backend;
-  plan.rational = is_rational(format, request.mask, scale);
+  plan.rational = request.weights.rational();
   plan.storage = MaskStorage::kGlobalMemory;
-  const std::optional<DigitWeights> weights =
-      choose_digits(format, request.mask, scale, plan.rational);
+  const std::optional<DigitWeights>& weights = request.weights.digits();
   if (!weights) {
     Result<Plan> split = plan_split_digits(request, plan);
     if (split.ok()) show_tile(format, split.value());

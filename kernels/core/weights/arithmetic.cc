@@ -287,9 +287,8 @@ Epilogue make_epilogue(const Component& component, const Mask& mask, double scal
   return e;
 }
 
-Epilogue make_box_epilogue(const Component& component, const Mask& mask, double scale, double bias,
-                           bool rational) {
-  const BoxWeight weight = box_weight(mask).value_or(BoxWeight{});
+Epilogue make_box_epilogue(const Component& component, const Mask& mask, const BoxWeight& weight,
+                           double scale, double bias, bool rational) {
   const int max_code = component.max_code();
   const bool float_sums = static_cast<double>(mask.taps()) * max_code < kTwo24;
   if (rational)

@@ -87,14 +87,13 @@ bool box_packed(const PlaneFormat& plane, const Mask& mask) {
                      });
 }
 
-BoxDivision make_box_division(const Component& component, const Mask& mask, double scale,
-                              double bias, bool rational) {
+BoxDivision make_box_division(const Component& component, const Mask& mask, const BoxWeight& weight,
+                              double scale, double bias, bool rational) {
   BoxDivision d;
-  const std::optional<BoxWeight> weight = box_weight(mask);
   const std::optional<Ratio> gain = total_gain(mask, scale);
-  if (!rational || !weight || !gain) return d;
+  if (!rational || !gain) return d;
 
-  Int128 multiplier = Int128{gain->num} * weight->integer;
+  Int128 multiplier = Int128{gain->num} * weight.integer;
   Int128 divisor = gain->den;
   Int128 offset = divisor * (component.black + bias_code(component, bias)) -
                   multiplier * mask.taps() * component.black;

@@ -60,10 +60,10 @@ struct BoxDivision {
   std::uint32_t inverse_raise = 0;
 };
 
-/// The division for `component`; it does not serve if mask or scale are not rational, or a
-/// numerator needs more than 32 bits.
-BoxDivision make_box_division(const Component& component, const Mask& mask, double scale,
-                              double bias, bool rational);
+/// The division for `component` and a mask of `weight`; it does not serve if mask or scale are not
+/// rational, or a numerator needs more than 32 bits.
+BoxDivision make_box_division(const Component& component, const Mask& mask, const BoxWeight& weight,
+                              double scale, double bias, bool rational);
 
 /// floor(numerator / divisor).
 CONVOLVE_HD inline std::uint32_t box_quotient(std::uint32_t numerator, const BoxDivision& d) {
@@ -84,7 +84,7 @@ CONVOLVE_HD inline int box_code(std::uint32_t sum, const BoxDivision& d, int max
 /// real masks, and where whole numbers do not fit. `in_float` says that the sums are also below
 /// 2^24, so that a float holds them. Only one product of an exact sum is rounded, so that results
 /// in double stay within the zone of every mask.
-Epilogue make_box_epilogue(const Component& component, const Mask& mask, double scale, double bias,
-                           bool rational);
+Epilogue make_box_epilogue(const Component& component, const Mask& mask, const BoxWeight& weight,
+                           double scale, double bias, bool rational);
 
 }  // namespace convolve

@@ -76,8 +76,11 @@ DigitWeights exact_digits(const Mask& mask, int digits) {
   DigitWeights made;
   made.digits = digits;
   made.magnitude = mask.integer_magnitude;
-  for (const std::int64_t value : mask.integers)
+  made.values.reserve(mask.integers.size());
+  for (const std::int64_t value : mask.integers) {
     made.values.push_back(static_cast<std::int32_t>(value));
+    made.sum += value;
+  }
   return made;
 }
 
@@ -98,6 +101,7 @@ DigitWeights quantise_weights(const Mask& mask, double unit) {
     const double value = std::nearbyint(weight / unit);
     const double missed = weight - value * unit;
     made.values.push_back(static_cast<std::int32_t>(value));
+    made.sum += made.values.back();
     made.magnitude += std::fabs(value);
     made.error += std::fabs(missed);
     made.bias += missed;
@@ -151,10 +155,7 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
   if (rational) {
     // The sums may be converted to float where the largest one is exact, as for kFloat32.
     e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
-    std::int64_t sum = 0;
-    for (const std::int32_t value : weights.values)
-      sum += value;
-    e.start = static_cast<std::int32_t>(-component.black * sum);
+    e.start = static_cast<std::int32_t>(-component.black * weights.sum);
     in_float = e.general.in_float && !e.general.narrow.divide;
     to_codes = std::fabs(e.general.wide.scale) * weights.magnitude * max_code;
   } else {

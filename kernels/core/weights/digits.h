@@ -21,6 +21,7 @@ struct DigitWeights {
   int digits = 0;  ///< 1 .. kMostDigits: each value is sum of d_i * 256^i, -128 <= d_i <= 127.
   std::vector<std::int32_t> values;
   double unit = 1;
+  std::int64_t sum = 0;  ///< Of the values.
   double magnitude = 0;  ///< Sum of |value|.
   double error = 0;      ///< Sum of |weight - value * unit|.
   double bias = 0;       ///< Sum of (weight - value * unit): the error for a flat picture.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace convolve {
 namespace {
@@ -22,6 +23,11 @@ Mask lone_tap(const Mask& mask, std::size_t at) {
   return tap;
 }
 
+Shift shift_by(int x, int y, Mask tap) {
+  const BoxWeight weight = box_weight(tap).value_or(BoxWeight{});
+  return {x, y, std::move(tap), weight};
+}
+
 template <class Real>
 CodeMap code_map(const EpilogueOf<Real>& e, int black, CodeMap otherwise) {
   if (e.divide) return CodeMap::kAny;
@@ -35,10 +41,10 @@ std::optional<Shift> shift_of(const Mask& mask) {
   if (!mask.dense() || mask.taps() - mask.zero_taps > 1) return std::nullopt;
   const auto tap = std::find_if(mask.weights.begin(), mask.weights.end(),
                                 [](double weight) { return weight != 0; });
-  if (tap == mask.weights.end()) return Shift{0, 0, lone_tap(mask, 0)};
+  if (tap == mask.weights.end()) return shift_by(0, 0, lone_tap(mask, 0));
   const int at = static_cast<int>(tap - mask.weights.begin());
-  return Shift{at % mask.width - mask.anchor_x, at / mask.width - mask.anchor_y,
-               lone_tap(mask, static_cast<std::size_t>(at))};
+  return shift_by(at % mask.width - mask.anchor_x, at / mask.width - mask.anchor_y,
+                  lone_tap(mask, static_cast<std::size_t>(at)));
 }
 
 CodeMap code_map(const Epilogue& epilogue, int black) {

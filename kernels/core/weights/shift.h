@@ -8,6 +8,7 @@
 #include "kernels/core/base/epilogue.h"
 #include "kernels/core/base/sample.h"
 #include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/box.h"
 
 namespace convolve {
 
@@ -15,7 +16,8 @@ namespace convolve {
 struct Shift {
   int x = 0;
   int y = 0;
-  Mask tap;  ///< 1x1: the weight of that input; 0 if the mask has no tap.
+  Mask tap;          ///< 1x1: the weight of that input; 0 if the mask has no tap.
+  BoxWeight weight;  ///< Of the tap, for make_box_epilogue().
 };
 
 /// The shift that `mask` is. Nothing if two weights are not 0, or the mask is kept as its factors.

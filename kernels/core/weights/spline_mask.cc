@@ -118,17 +118,10 @@ std::optional<SplineMask> choose_spline_mask(const FrameFormat& format, const Ma
         fit_spline_axis(mask.row, mask.anchor_x, spacing, /*with_box=*/false);
     if (!cross) continue;
     spline.cross = *cross;
+    spline.error = fitting_error(mask, spline) + rounding_error(format, mask, spline);
     if (spline_mask_serves(format, mask, spline, scale)) return spline;
   }
   return std::nullopt;
-}
-
-std::optional<SplineMask> make_spline_mask(const Mask& mask, const KnotSpacing& spacing) {
-  const auto column = fit_spline_axis(mask.column, mask.anchor_y, spacing.column, true);
-  const auto row = fit_spline_axis(mask.row, mask.anchor_x, spacing.row, true);
-  const auto cross = fit_spline_axis(mask.row, mask.anchor_x, spacing.cross, false);
-  if (!column || !row || !cross) return std::nullopt;
-  return SplineMask{*column, *row, *cross};
 }
 
 bool spline_mask_serves(const FrameFormat& format, const Mask& mask, const SplineMask& spline,
@@ -137,10 +130,9 @@ bool spline_mask_serves(const FrameFormat& format, const Mask& mask, const Splin
   constexpr double kMostGain = 100;
   if (is_rational(format, mask, scale) || std::fabs(scale) * mask.magnitude > kMostGain)
     return false;
-  const double weights = fitting_error(mask, spline) + rounding_error(format, mask, spline);
   // The epilogue scales and adds once more, on values of at most three full codes where the result
   // is not clamped.
-  const double error = std::fabs(scale) * (kMidCode * weights + mask.factor_error * kMaxCode) +
+  const double error = std::fabs(scale) * (kMidCode * spline.error + mask.factor_error * kMaxCode) +
                        4 * kFloatUlp * 3 * kMaxCode;
   return all_filtered(format, [&](const Component& component) {
     return error <= std::min(zone(mask, scale, component.depth), 0.25);

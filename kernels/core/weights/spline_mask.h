@@ -52,6 +52,9 @@ inline constexpr int kLeastCrossSpacing = 4;
 /// A mask as three fits; that of the cross term has no box.
 struct SplineMask {
   SplineAxis column, row, cross;
+  /// Bound on what the fits and the rounding of sums miss in frames of the format that the fits are
+  /// chosen for, as a sum of weights.
+  double error = 0;
 
   KnotSpacing spacing() const { return {column.spacing, row.spacing, cross.spacing}; }
 };
@@ -62,10 +65,7 @@ struct SplineMask {
 std::optional<SplineMask> choose_spline_mask(const FrameFormat& format, const Mask& mask,
                                              double scale);
 
-/// The fits with the spacing that a plan has chosen.
-std::optional<SplineMask> make_spline_mask(const Mask& mask, const KnotSpacing& spacing);
-
-/// True if `spline` keeps the contract with this scale, too.
+/// True if `spline`, chosen for `format` and `mask`, keeps the contract with this scale, too.
 bool spline_mask_serves(const FrameFormat& format, const Mask& mask, const SplineMask& spline,
                         double scale);
 

@@ -16,11 +16,7 @@ constexpr double kTwo31 = 2147483648.0;
 constexpr double kLargestByte = 255;
 constexpr int kMostSecondStart = 1024;
 
-/// Sums over digit `index` of all weights.
-struct DigitTotals {
-  double sum = 0;
-  double magnitude = 0;
-};
+/// The sums over digit `index` of all weights.
 DigitTotals totals_of(const DigitWeights& weights, int index) {
   DigitTotals totals;
   for (const std::int32_t value : weights.values) {
@@ -31,28 +27,28 @@ DigitTotals totals_of(const DigitWeights& weights, int index) {
 }
 
 /// What a unit of the sum of the highest power counts, in codes.
-double highest_scale(const DigitWeights& weights, double scale) {
+double highest_scale(const SplitDigits& weights, double scale) {
   return std::ldexp(scale * weights.unit, 8 * weights.digits);
 }
 
 /// Bound on the sum of any power, to which one or two digits contribute.
-double largest_sum(const DigitWeights& weights) {
+double largest_sum(const SplitDigits& weights) {
   double largest = 0;
   for (int digit = 0; digit + 1 < weights.digits; ++digit)
-    largest = std::max(
-        largest, totals_of(weights, digit).magnitude + totals_of(weights, digit + 1).magnitude);
+    largest =
+        std::max(largest, weights.totals[digit].magnitude + weights.totals[digit + 1].magnitude);
   return kLargestByte * largest;
 }
 
 /// Totals of the lowest digit if its products with low bytes are left out, else nothing.
-DigitTotals left_out(const DigitWeights& weights) {
-  return weights.digits < kSplitSums ? DigitTotals{} : totals_of(weights, 0);
+DigitTotals left_out(const SplitDigits& weights) {
+  return weights.digits < kSplitSums ? DigitTotals{} : weights.totals[0];
 }
 
 /// Bound on |computed - exact| before rounding, for values that lie less than a code outside the
 /// range of codes. Values further outside are clamped; their error grows, but only by some
 /// millionths of their distance.
-double value_error(const Component& component, const Mask& mask, const DigitWeights& weights,
+double value_error(const Component& component, const Mask& mask, const SplitDigits& weights,
                    double scale) {
   // A float is rounded by at most this part of it.
   constexpr double kRounding = 1.0 / 16777216.0;
@@ -70,9 +66,9 @@ double value_error(const Component& component, const Mask& mask, const DigitWeig
   double lacks = 0, counts = std::fabs(highest_scale(weights, scale));
   for (int power = weights.digits - 1; power > weights.digits - kSplitSums && power >= 0; --power) {
     counts /= 256;
-    lacks += counts * kLargestByte *
-             (totals_of(weights, power).magnitude +
-              (power > 0 ? totals_of(weights, power - 1).magnitude : 0));
+    lacks +=
+        counts * kLargestByte *
+        (weights.totals[power].magnitude + (power > 0 ? weights.totals[power - 1].magnitude : 0));
   }
   // Rounding happens in the base; in the scale, which multiplies value minus base; in each
   // multiply-add; and in the conversion of the highest sum. tensor-split-octets reinterprets sums
@@ -88,15 +84,17 @@ double value_error(const Component& component, const Mask& mask, const DigitWeig
 
 }  // namespace
 
-std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits) {
+std::optional<SplitDigits> make_split_digits(const Mask& mask, int digits) {
   const double unit = mask.max_weight / largest_value(digits);
   if (!mask.dense() || !std::isnormal(unit) || !std::isfinite(mask.magnitude)) return std::nullopt;
-  DigitWeights made = quantise_weights(mask, unit);
+  SplitDigits made{quantise_weights(mask, unit), {}};
   made.digits = digits;
+  for (int digit = 0; digit < digits; ++digit)
+    made.totals[digit] = totals_of(made, digit);
   return made;
 }
 
-bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+bool split_digits_serve(const FrameFormat& format, const Mask& mask, const SplitDigits& weights,
                         double scale) {
   if (is_rational(format, mask, scale) || largest_sum(weights) >= kTwo31) return false;
   return all_filtered(format, [&](const Component& component) {
@@ -105,12 +103,12 @@ bool split_digits_serve(const FrameFormat& format, const Mask& mask, const Digit
   });
 }
 
-bool split_sums_are_floats(const DigitWeights& weights) {
+bool split_sums_are_floats(const SplitDigits& weights) {
   return largest_sum(weights) < kTwo22 - kMostSecondStart;
 }
 
 SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
-                                  const DigitWeights& weights, double scale, double bias) {
+                                  const SplitDigits& weights, double scale, double bias) {
   SplitEpilogue e;
   e.scale = static_cast<float>(highest_scale(weights, scale));
   const double known = 0.5 * component.max_code() * weights.bias - component.black * mask.sum +

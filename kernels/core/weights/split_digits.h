@@ -18,13 +18,26 @@ namespace convolve {
 inline constexpr int kSplitSums = 3;
 inline constexpr int kFewestSplitDigits = 2;
 
-/// The weights in `digits` digits, kFewestSplitDigits to kMostDigits, for split sums. Nothing if
-/// the mask is kept as its factors or its weights are out of range.
-std::optional<DigitWeights> make_split_digits(const Mask& mask, int digits);
+/// Sums over one of the digits of all weights.
+struct DigitTotals {
+  double sum = 0;
+  double magnitude = 0;  ///< Sum of the digits' magnitudes.
+};
+
+/// Weights in kFewestSplitDigits to kMostDigits digits, for split sums. Whether a scale is served
+/// depends on the totals of each digit, the lowest first, and is asked in every frame, so they are
+/// kept.
+struct SplitDigits : DigitWeights {
+  DigitTotals totals[kMostDigits];
+};
+
+/// The weights in `digits` digits, kFewestSplitDigits to kMostDigits. Nothing if the mask is kept
+/// as its factors or its weights are out of range.
+std::optional<SplitDigits> make_split_digits(const Mask& mask, int digits);
 
 /// True if the digits keep the contract for every filtered component of `format` with this scale.
 /// Only for masks that are not rational.
-bool split_digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeights& weights,
+bool split_digits_serve(const FrameFormat& format, const Mask& mask, const SplitDigits& weights,
                         double scale);
 
 /// From the sums S3, S2 and S1, S3 of the highest power, to a value, which is then rounded to a
@@ -43,9 +56,9 @@ inline constexpr float kSplitStart = 12582912;  ///< 1.5 x 2^23
 
 /// True if sums are so small that they can start at the bits of kSplitStart and be reinterpreted as
 /// floats without a conversion.
-bool split_sums_are_floats(const DigitWeights& weights);
+bool split_sums_are_floats(const SplitDigits& weights);
 
 SplitEpilogue make_split_epilogue(const Component& component, const Mask& mask,
-                                  const DigitWeights& weights, double scale, double bias);
+                                  const SplitDigits& weights, double scale, double bias);
 
 }  // namespace convolve

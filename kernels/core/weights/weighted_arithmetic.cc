@@ -41,6 +41,13 @@ std::int64_t sum_of(const std::vector<std::int64_t>& values) {
   return sum;
 }
 
+double magnitude_of(const std::vector<std::int64_t>& values) {
+  double magnitude = 0;
+  for (const std::int64_t value : values)
+    magnitude += std::fabs(static_cast<double>(value));
+  return magnitude;
+}
+
 double largest(const std::vector<double>& values) {
   double most = 0;
   for (const double value : values)
@@ -66,9 +73,9 @@ double encoded_magnitude(const Mask& mask, bool rational) {
 
 /// True if floats hold and multiply the weights without leaving their range. Weights too small for
 /// a float are far below what counts as transparent.
-bool in_float_range(const Mask& mask, Passes passes) {
+bool in_float_range(const Mask& mask, const WeightTotals& totals, Passes passes) {
   const auto fits = [](double most) { return most > 0x1p-40 && most < 0x1p60; };
-  if (passes == Passes::kRowColumn) return fits(largest(mask.row)) && fits(largest(mask.column));
+  if (passes == Passes::kRowColumn) return fits(totals.largest_row) && fits(totals.largest_column);
   return fits(mask.max_weight) && mask.magnitude < 0x1p60;
 }
 
@@ -78,11 +85,21 @@ bool float_serves(const Component& component, int alpha_max, const Mask& mask,
   const double magnitude = encoded_magnitude(mask, rational);
   if (rational) return magnitude * cell < kFloatWhole;
   // Sums of weights of both signs might not decide too often.
-  if ((!totals.one_sign && !totals.zero_sum) || cell > kFloatWhole || !in_float_range(mask, passes))
+  if ((!totals.one_sign && !totals.zero_sum) || cell > kFloatWhole ||
+      !in_float_range(mask, totals, passes))
     return false;
   const double error = 2 * std::fabs(scale) * magnitude * component.max_code() *
                        growth(mask, passes, Accumulator::kFloat32);
   return error <= std::min(zone(mask, scale, component.depth), 0.25) / 2;
+}
+
+/// True if the row sums that the first of two passes makes for `component`, with a row of whole
+/// weights that add up to `magnitude`, are without error in double.
+bool row_sums_exact(const Component& component, int alpha_max, double magnitude,
+                    const WeightedSums& sums) {
+  return sums.rational && sums.passes == Passes::kRowColumn &&
+         sums.accumulator == Accumulator::kFloat64 &&
+         magnitude * alpha_max * component.max_code() < kDoubleWhole;
 }
 
 /// True if `format` has alpha and serve(component, alpha_max) is true for all of its weighted
@@ -117,6 +134,9 @@ WeightTotals weight_totals(const Mask& mask) {
     totals.sum = precise_sum(mask.column) * precise_sum(mask.row);
     totals.one_sign = same_signs(mask.column) && same_signs(mask.row);
   }
+  totals.largest_row = largest(mask.row);
+  totals.largest_column = largest(mask.column);
+  totals.row_integer_magnitude = magnitude_of(mask.row_integers);
   totals.zero_sum = std::fabs(totals.sum) <= kZeroSumShare * mask.magnitude;
   if (mask.rational) {
     totals.integer_sum = mask.dense() ? sum_of(mask.integers)
@@ -148,20 +168,10 @@ Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& m
              : Accumulator::kFloat64;
 }
 
-bool row_sums_exact(const Component& component, int alpha_max, const Mask& mask,
-                    const WeightedSums& sums) {
-  if (!sums.rational || sums.passes != Passes::kRowColumn ||
-      sums.accumulator != Accumulator::kFloat64)
-    return false;
-  double magnitude = 0;
-  for (const std::int64_t weight : mask.row_integers)
-    magnitude += std::fabs(static_cast<double>(weight));
-  return magnitude * alpha_max * component.max_code() < kDoubleWhole;
-}
-
 bool row_sums_exact(const FrameFormat& format, const Mask& mask, const WeightedSums& sums) {
+  const double magnitude = magnitude_of(mask.row_integers);
   return for_weighted(format, [&](const Component& component, int alpha_max) {
-    return row_sums_exact(component, alpha_max, mask, sums);
+    return row_sums_exact(component, alpha_max, magnitude, sums);
   });
 }
 
@@ -187,7 +197,7 @@ WeightedEpilogue make_weighted_epilogue(const Component& component, int alpha_ma
     e.factor = static_cast<double>(e.numerator) / static_cast<double>(e.denominator);
     const double whole = sums.accumulator == Accumulator::kFloat32 ? kFloatWhole : kDoubleWhole;
     e.exact_sums = most_product < whole;
-    e.exact_rows = row_sums_exact(component, alpha_max, mask, sums);
+    e.exact_rows = row_sums_exact(component, alpha_max, totals.row_integer_magnitude, sums);
     if (!e.exact_sums && totals.one_sign) {
       e.relative_error = error;
     } else if (!e.exact_sums) {

@@ -21,6 +21,9 @@ struct WeightTotals {
   std::int64_t integer_sum = 0;  ///< Of Mask::integers; 0 if the mask is not rational.
   bool zero_sum = false;         ///< W counts as 0.
   bool one_sign = true;          ///< All weights that are not 0 have the same sign.
+  // Of the factors, if the mask has any:
+  double largest_row = 0, largest_column = 0;  ///< Largest magnitudes of their weights.
+  double row_integer_magnitude = 0;            ///< Sum of |Mask::row_integers|.
 };
 WeightTotals weight_totals(const Mask& mask);
 
@@ -49,12 +52,8 @@ Accumulator choose_weighted_accumulator(const FrameFormat& format, const Mask& m
 bool weighted_sums_serve(const FrameFormat& format, const Mask& mask, const WeightTotals& totals,
                          double scale, const WeightedSums& sums);
 
-/// True if the row sums that the first of two passes makes for `component` are whole numbers
-/// without error in double.
-bool row_sums_exact(const Component& component, int alpha_max, const Mask& mask,
-                    const WeightedSums& sums);
-/// True if the row sums are whole numbers without error for every weighted component of `format`,
-/// so that no output is ever decided tap by tap.
+/// True if the row sums that the first of two passes makes are whole numbers without error in
+/// double for every weighted component of `format`, so that no output is ever decided tap by tap.
 bool row_sums_exact(const FrameFormat& format, const Mask& mask, const WeightedSums& sums);
 
 /// The epilogue of `component`, weighted by an alpha of codes up to `alpha_max`.

@@ -9,13 +9,14 @@
 
 namespace convolve {
 
-Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const Mask& mask,
-                                        const WeightedSums& sums, DeviceCore& core) {
+Result<WeightedPass> WeightedPass::make(const FrameFormat& format, const PreparedPlan& planned,
+                                        DeviceCore& core) {
+  const Mask& mask = planned.weights->mask;
+  const WeightedSums& sums = *planned.plan.weighted;
   WeightedPass pass;
   pass.format_ = format;
-  pass.mask_ = mask;
+  pass.weights_ = planned.weights;
   pass.sums_ = sums;
-  pass.totals_ = weight_totals(mask);
   pass.alpha_location_ = find_alpha(format).value_or(AlphaLocation{});
   const std::vector<std::byte> weights =
       sums.passes == Passes::kRowColumn ? encode_factors(mask, sums.accumulator, sums.rational)
@@ -87,7 +88,7 @@ Status WeightedPass::launch(const ComponentGroup& group, const GroupArguments& c
   for (int i = 0; i < group.count; ++i)
     arguments.epilogue[i] =
         make_weighted_epilogue(colour_plane.components[group.component[i]], component.max_code(),
-                               mask_, totals_, scale, bias, sums_);
+                               weights_->mask, *weights_->totals, scale, bias, sums_);
 
   // Alpha is presented as if it lay on the grid of the group: step and pitch skip the samples
   // between.

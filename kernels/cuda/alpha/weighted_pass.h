@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
-#include "kernels/core/plan/plan.h"
+#include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cuda/alpha/alpha_weighted.h"
 #include "kernels/cuda/runtime/device_core.h"
 #include "kernels/cuda/runtime/handles.h"
@@ -19,8 +20,8 @@ class WeightedPass {
  public:
   /// Enqueues the uploads on the stream of `core` and makes the kernels load. Errors: kOutOfMemory,
   /// kStopped, kDeviceLost, or of CUDA.
-  static Result<WeightedPass> make(const FrameFormat& format, const Mask& mask,
-                                   const WeightedSums& sums, DeviceCore& core);
+  static Result<WeightedPass> make(const FrameFormat& format, const PreparedPlan& planned,
+                                   DeviceCore& core);
 
   int alpha_plane() const { return alpha_location_.plane; }
 
@@ -37,9 +38,8 @@ class WeightedPass {
   Status load_kernels() const;
 
   FrameFormat format_;
-  Mask mask_;
+  std::shared_ptr<const PreparedWeights> weights_;
   WeightedSums sums_;
-  WeightTotals totals_;
   AlphaLocation alpha_location_;
   DeviceMemory device_weights_, device_exact_, intermediate_;
   WeightedArguments arguments_;  ///< What all launches share.

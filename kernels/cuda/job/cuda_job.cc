@@ -11,10 +11,8 @@
 #include <vector>
 
 #include "kernels/core/plan/box_choice.h"
+#include "kernels/core/plan/prepared_plan.h"
 #include "kernels/core/shape/box_tile.h"
-#include "kernels/core/weights/box.h"
-#include "kernels/core/weights/separable_digits.h"
-#include "kernels/core/weights/shift.h"
 #include "kernels/cuda/alpha/weighted_pass.h"
 #include "kernels/cuda/device/variant.h"
 #include "kernels/cuda/job/piecewise.h"
@@ -37,13 +35,13 @@ bool lies_on(const PlaneMemory& plane, int alignment) {
 
 class CudaJob final : public Job {
  public:
-  CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const Mask& mask,
-          const Plan& plan)
+  CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const PreparedPlan& planned)
       : core_(std::move(core)),
         format_(format),
-        mask_(mask),
-        plan_(plan),
-        variant_(cuda_variant(plan.form, plan.accumulator)) {}
+        planned_(planned),
+        plan_(planned_.plan),
+        mask_(planned_.weights->mask),
+        variant_(cuda_variant(plan_.form, plan_.accumulator)) {}
   ~CudaJob() override;
 
   Status prepare();
@@ -54,10 +52,13 @@ class CudaJob final : public Job {
   bool weighting() const { return plan_.weighted.has_value(); }
   bool is(Form form) const { return plan_.form == form; }
   bool is_box() const { return plan_.kernel() == KernelKind::kBox; }
-  /// True for kernel separable on tensor cores.
-  bool on_tensor_cores() const {
-    return is(Form::kSeparableTensorFused) || is(Form::kSeparableTensorTwoPass);
+  /// The mask as T, or null if the plan's form computes with something else.
+  template <class T>
+  const T* weights_as() const {
+    return planned_.weights->as<T>();
   }
+  /// True for kernel separable on tensor cores.
+  bool on_tensor_cores() const { return weights_as<SeparableDigits>() != nullptr; }
   /// True if a plane of sums or coefficients lies between several launches.
   bool has_intermediate() const {
     return is(Form::kSeparableTwoPass) || is(Form::kSeparableTensorTwoPass) ||
@@ -69,13 +70,13 @@ class CudaJob final : public Job {
   Status prepare_tensor();
   Status prepare_pieces();
   void prepare_fragments();
-  Status prepare_spline();
+  void prepare_spline();
   Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
   Status reserve_checkpoints();
   Status choose_box_tiles();
-  Status prepare_shift();
+  void prepare_shift();
   Status load_kernels();
   void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
@@ -92,8 +93,9 @@ class CudaJob final : public Job {
 
   std::shared_ptr<DeviceCore> core_;
   const FrameFormat format_;
-  const Mask mask_;
-  const Plan plan_;
+  const PreparedPlan planned_;
+  const Plan& plan_;  ///< Of planned_,
+  const Mask& mask_;  ///< and of its weights.
   const Variant& variant_;
 
   DevicePlanes on_device_{};
@@ -101,9 +103,7 @@ class CudaJob final : public Job {
   MaskSlot slot_;
   DeviceMemory global_weights_;
   DeviceMemory intermediate_;
-  SeparableDigits separable_;  ///< If on_tensor_cores().
   std::optional<WeightedPass> weighted_;
-  std::optional<Shift> shift_;        ///< If the plan is kernel shift.
   std::optional<TensorPass> tensor_;  ///< If the plan is kernel tensor: filters the whole frame.
   std::optional<Piecewise> pieces_;   ///< If a frame would take too long for one launch.
   LaunchArguments arguments_;         ///< The members that are the same in all launches.
@@ -146,9 +146,11 @@ Status CudaJob::prepare() {
   arguments_.mask.anchor_x = mask_.anchor_x;
   arguments_.mask.anchor_y = mask_.anchor_y;
   arguments_.form = plan_.form;
-  Status status = is_box()           ? choose_box_tiles()
-                  : is(Form::kShift) ? prepare_shift()
-                                     : prepare_mask();
+  Status status;
+  if (is(Form::kShift))
+    prepare_shift();
+  else
+    status = is_box() ? choose_box_tiles() : prepare_mask();
   if (status.ok()) status = prepare_weighting();
   if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
@@ -159,9 +161,9 @@ Status CudaJob::prepare() {
 }
 
 Status CudaJob::prepare_mask() {
-  if (is(Form::kSeparableSpline)) {
-    if (Status status = prepare_spline(); !status.ok()) return status;
-  } else if (on_tensor_cores())
+  if (weights_as<SplineMask>() != nullptr)
+    prepare_spline();
+  else if (on_tensor_cores())
     prepare_fragments();
   else if (plan_.passes() == Passes::kRowColumn)
     weights_ = encode_factors(mask_, plan_.accumulator, plan_.rational);
@@ -196,8 +198,8 @@ Status CudaJob::prepare_mask() {
 /// Encodes the factors as fragments of tensor cores, and fills in the arguments that belong to
 /// them.
 void CudaJob::prepare_fragments() {
-  separable_ = make_separable_digits(format_, mask_, plan_.rational).value_or(SeparableDigits{});
-  const SeparableFragments fragments = separable_fragments(mask_, separable_);
+  const SeparableDigits& digits = *weights_as<SeparableDigits>();
+  const SeparableFragments fragments = separable_fragments(mask_, digits);
   weights_.resize(fragments.words.size() * sizeof(std::uint32_t));
   std::memcpy(weights_.data(), fragments.words.data(), weights_.size());
   const SeparableWindow window = separable_window(mask_);
@@ -206,22 +208,20 @@ void CudaJob::prepare_fragments() {
   to.left = window.left;
   to.row_chunks = window.row_chunks;
   to.column_chunks = window.column_chunks;
-  to.column_digits = separable_.column_digits;
-  to.multiplier = separable_.multiplier;
-  to.row_start = separable_.row_start;
+  to.column_digits = digits.column_digits;
+  to.multiplier = digits.multiplier;
+  to.row_start = digits.row_start;
   to.processors = std::max(1, core_->capabilities().processors);
   to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
 }
 
 /// Encodes the spline fits of the mask as tables.
-Status CudaJob::prepare_spline() {
-  const std::optional<SplineMask> spline = make_spline_mask(mask_, plan_.knot_spacing);
-  if (!spline) return unsupported("kernel separable: the mask has no coarse grid");
+void CudaJob::prepare_spline() {
   arguments_.separable.processors = std::max(1, core_->capabilities().processors);
-  const std::vector<std::uint32_t> words = spline_tables(*spline, arguments_.spline);
+  const std::vector<std::uint32_t> words =
+      spline_tables(*weights_as<SplineMask>(), arguments_.spline);
   weights_.resize(words.size() * sizeof(std::uint32_t));
   std::memcpy(weights_.data(), words.data(), weights_.size());
-  return {};
 }
 
 /// Chooses tiles for the planes of the planned format; fields of it use the same tiles.
@@ -240,26 +240,24 @@ Status CudaJob::choose_box_tiles() {
   return {};
 }
 
-Status CudaJob::prepare_shift() {
-  shift_ = shift_of(mask_);
-  if (!shift_) return unsupported("kernel shift: the mask has more than one tap");
+void CudaJob::prepare_shift() {
+  const Shift& shift = *weights_as<Shift>();
   arguments_.storage = MaskStorage::kParameter;
-  arguments_.mask = MaskArguments{1, 1, -shift_->x, -shift_->y, 0, nullptr};
-  return {};
+  arguments_.mask = MaskArguments{1, 1, -shift.x, -shift.y, 0, nullptr};
 }
 
 Status CudaJob::prepare_weighting() {
   if (!weighting()) return {};
-  Result<WeightedPass> pass = WeightedPass::make(format_, mask_, *plan_.weighted, *core_);
+  Result<WeightedPass> pass = WeightedPass::make(format_, planned_, *core_);
   if (!pass.ok()) return pass.status();
   weighted_ = std::move(pass.value());
   return {};
 }
 
 Status CudaJob::prepare_tensor() {
-  Result<TensorPass> pass = TensorPass::make(format_, mask_, plan_, *core_);
+  Result<TensorPass> pass = TensorPass::make(format_, planned_, *core_);
   if (!pass.ok()) return pass.status();
-  tensor_ = std::move(pass.value());
+  tensor_.emplace(std::move(pass.value()));
   arguments_.storage = MaskStorage::kGlobalMemory;
   return {};
 }
@@ -359,16 +357,19 @@ void CudaJob::update_epilogues(double scale, double bias) {
   for (int p = 0; p < format_.plane_count; ++p)
     for (int c = 0; c < format_.planes[p].component_count; ++c) {
       const Component& component = format_.planes[p].components[c];
-      if (is_box()) {
-        epilogues_[p][c] = make_box_epilogue(component, mask_, scale, bias, plan_.rational);
-        divisions_[p][c] = make_box_division(component, mask_, scale, bias, plan_.rational);
-      } else if (shift_) {
-        epilogues_[p][c] = make_box_epilogue(component, shift_->tap, scale, bias, plan_.rational);
-      } else if (is(Form::kSeparableSpline)) {
+      if (const BoxWeight* weight = weights_as<BoxWeight>()) {
+        epilogues_[p][c] =
+            make_box_epilogue(component, mask_, *weight, scale, bias, plan_.rational);
+        divisions_[p][c] =
+            make_box_division(component, mask_, *weight, scale, bias, plan_.rational);
+      } else if (const Shift* shift = weights_as<Shift>()) {
+        epilogues_[p][c] =
+            make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
+      } else if (weights_as<SplineMask>() != nullptr) {
         epilogues_[p][c] = make_spline_epilogue(component, mask_, scale, bias);
-      } else if (on_tensor_cores()) {
+      } else if (const SeparableDigits* digits = weights_as<SeparableDigits>()) {
         digits_[p][c] =
-            make_separable_epilogue(component, mask_, separable_, scale, bias, plan_.rational);
+            make_separable_epilogue(component, mask_, *digits, scale, bias, plan_.rational);
       } else {
         epilogues_[p][c] =
             make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
@@ -501,9 +502,9 @@ Status CudaJob::launch_groups(const FrameFormat& format, const FramePlanes& in,
 }  // namespace
 
 Result<std::unique_ptr<Job>> prepare_cuda_job(std::shared_ptr<DeviceCore> core,
-                                              const FrameFormat& format, const Mask& mask,
-                                              const Plan& plan) {
-  auto job = std::make_unique<CudaJob>(std::move(core), format, mask, plan);
+                                              const FrameFormat& format,
+                                              const PreparedPlan& planned) {
+  auto job = std::make_unique<CudaJob>(std::move(core), format, planned);
   if (Status status = job->prepare(); !status.ok()) return status;
   return std::unique_ptr<Job>(std::move(job));
 }

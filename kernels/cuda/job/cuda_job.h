@@ -9,11 +9,11 @@
 
 namespace convolve {
 
-/// Uploads the mask, allocates memory and loads the kernels of `plan`. The context of `core` must
-/// be current. Errors: kUnsupported if `plan` requires constant memory and the bank is full;
+/// Uploads the mask, allocates memory and loads the kernels of the plan. The context of `core` must
+/// be current. Errors: kUnsupported if the plan requires constant memory and the bank is full;
 /// kOutOfMemory, kDeviceError, kDeviceLost.
 Result<std::unique_ptr<Job>> prepare_cuda_job(std::shared_ptr<DeviceCore> core,
-                                              const FrameFormat& format, const Mask& mask,
-                                              const Plan& plan);
+                                              const FrameFormat& format,
+                                              const PreparedPlan& planned);
 
 }  // namespace convolve

@@ -60,7 +60,7 @@ Status Piecewise::reserve(const FrameFormat& format) {
   std::array<std::size_t, kMaxPlanes> outputs{}, gathered{};
   const auto count_pieces = [&](const Cut& cut, bool wrap) {
     for (int i = 0; cut.count > 1 && i < cut.count; ++i) {
-      const FramePiece piece = frame_piece(format, mask_, cut, wrap, i);
+      const FramePiece piece = frame_piece(format, *mask_, cut, wrap, i);
       for (int p = 0; p < format.plane_count; ++p) {
         const std::size_t n = static_cast<std::size_t>(p);
         if (!on_device_[n]) continue;
@@ -121,7 +121,7 @@ Status Piecewise::run(const FrameFormat& format, const FramePlanes& in, const Fr
       if (Status status = core_->wait(ended); !status.ok()) return status;
     if (core_->stopped()) return stopped();
 
-    const FramePiece piece = frame_piece(format, mask_, cut, wrap, i);
+    const FramePiece piece = frame_piece(format, *mask_, cut, wrap, i);
     FramePlanes inputs, outputs;
     for (int p = 0; p < format.plane_count; ++p) {
       const std::size_t n = static_cast<std::size_t>(p);

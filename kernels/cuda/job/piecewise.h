@@ -19,7 +19,8 @@ namespace convolve {
 class Piecewise {
  public:
   /// Nothing if frames of the plan are expected to take no longer than a launch may. Of the
-  /// format's planes those `on_device` are split. Errors: kOutOfMemory, of CUDA.
+  /// format's planes those `on_device` are split. `mask` must outlive the result. Errors:
+  /// kOutOfMemory, of CUDA.
   static Result<std::optional<Piecewise>> make(const FrameFormat& format, const Mask& mask,
                                                const Plan& plan, const DevicePlanes& on_device,
                                                DeviceCore& core);
@@ -35,11 +36,11 @@ class Piecewise {
 
  private:
   Piecewise(const Mask& mask, const DevicePlanes& on_device, DeviceCore* core)
-      : mask_(mask), on_device_(on_device), core_(core) {}
+      : mask_(&mask), on_device_(on_device), core_(core) {}
   Status reserve(const FrameFormat& format);
   Status gather(const PlaneMemory& plane, const PlaneRect& needed, const PlaneMemory& to, int rows);
 
-  Mask mask_;
+  const Mask* mask_;  ///< The job's.
   DevicePlanes on_device_;
   DeviceCore* core_;
   Cut cut_, wrap_cut_;  ///< wrap_cut_: for Border::kWrap.

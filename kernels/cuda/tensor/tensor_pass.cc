@@ -10,7 +10,6 @@
 
 #include "kernels/core/base/round.h"
 #include "kernels/core/plan/tensor_forms.h"
-#include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/tensor/tensor_fragments.h"
 #include "kernels/cuda/tensor/tensor_geometry.h"
@@ -64,16 +63,20 @@ bool doubles_serve(const TensorPhase& phase, const DigitWeights& weights) {
 
 }  // namespace
 
-Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask, const Plan& plan,
+TensorPass::TensorPass(const FrameFormat& format, const PreparedPlan& planned)
+    : format_(format),
+      prepared_(planned.weights),
+      mask_(prepared_->mask),
+      split_(prepared_->as<SplitDigits>()),
+      weights_(split() ? *split_ : *prepared_->as<DigitWeights>()),
+      rational_(planned.plan.rational),
+      form_(planned.plan.form) {}
+
+Result<TensorPass> TensorPass::make(const FrameFormat& format, const PreparedPlan& planned,
                                     DeviceCore& core) {
-  TensorPass pass;
-  pass.format_ = format;
-  pass.mask_ = mask;
-  pass.rational_ = plan.rational;
-  pass.form_ = plan.form;
-  pass.weights_ = (pass.split() ? make_split_digits(mask, plan.digits)
-                                : make_digits(format, mask, plan.rational, plan.digits))
-                      .value_or(DigitWeights{});
+  const Plan& plan = planned.plan;
+  const Mask& mask = planned.weights->mask;
+  TensorPass pass(format, planned);
   TensorArguments& arguments = pass.arguments_;
   arguments.form = plan.form;
   arguments.processors = std::max(1, core.capabilities().processors);
@@ -82,22 +85,17 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const Mask& mask,
   arguments.anchor_y = mask.anchor_y;
   arguments.digits = plan.digits;
   pass.prepare_planes(core.capabilities());
-  pass.make_fragments();
+  const std::vector<std::uint32_t> fragments = pass.make_fragments();
   Status status = pass.load();
   if (!status.ok()) return status;
 
-  const std::size_t bytes = pass.fragments_.size() * sizeof(std::uint32_t);
+  const std::size_t bytes = fragments.size() * sizeof(std::uint32_t);
   Result<DeviceMemory> memory = DeviceMemory::make(bytes, core.stream());
   if (!memory.ok()) return memory.status();
   pass.device_fragments_ = std::move(memory.value());
-  status = core.staging().upload(pass.device_fragments_.data(), pass.fragments_.data(), bytes);
+  status = core.staging().upload(pass.device_fragments_.data(), fragments.data(), bytes);
   if (!status.ok()) return status;
-  pass.fragments_ = {};
   return pass;
-}
-
-bool TensorPass::split() const {
-  return sums_are_split(form_);
 }
 
 bool TensorPass::in_octets() const {
@@ -160,9 +158,10 @@ std::vector<std::uint32_t> TensorPass::fragments_of(int plane) const {
              : tensor_fragments(format_.planes[plane], phases_[plane], mask_, weights_);
 }
 
-/// Makes the fragments of all planes. Planes share them where the mask alone decides, or samples
-/// lie alike.
-void TensorPass::make_fragments() {
+/// The fragments of all planes, one after the other. Planes share them where the mask alone
+/// decides, or samples lie alike.
+std::vector<std::uint32_t> TensorPass::make_fragments() {
+  std::vector<std::uint32_t> fragments;
   const bool one_for_all = !makes_pairs(form_) && !in_columns();
   for (int p = 0; p < format_.plane_count; ++p) {
     const PlaneFormat& plane = format_.planes[p];
@@ -171,11 +170,12 @@ void TensorPass::make_fragments() {
     while (twin < p && !(has_filtered(format_.planes[twin]) &&
                          (one_for_all || same_steps(format_.planes[twin], plane))))
       ++twin;
-    first_fragment_[p] = twin < p ? first_fragment_[twin] : fragments_.size();
+    first_fragment_[p] = twin < p ? first_fragment_[twin] : fragments.size();
     if (twin < p) continue;
     const std::vector<std::uint32_t> words = fragments_of(p);
-    fragments_.insert(fragments_.end(), words.begin(), words.end());
+    fragments.insert(fragments.end(), words.begin(), words.end());
   }
+  return fragments;
 }
 
 Status TensorPass::load() {
@@ -232,7 +232,7 @@ Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser m
     to.copies = to.copies || !component.filtered;
     if (!component.filtered) continue;
     if (split()) {
-      const SplitEpilogue epilogue = make_split_epilogue(component, mask_, weights_, scale, bias);
+      const SplitEpilogue epilogue = make_split_epilogue(component, mask_, *split_, scale, bias);
       const bool floats = in_octets();
       phase.base = floats ? epilogue.folded_base : epilogue.base;
       phase.start = floats ? epilogue.second_start : 0;

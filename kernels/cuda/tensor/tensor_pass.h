@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "kernels/core/plan/plan.h"
-#include "kernels/core/weights/digits.h"
+#include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cuda/runtime/device_core.h"
 #include "kernels/cuda/runtime/handles.h"
 #include "kernels/cuda/runtime/planes.h"
@@ -21,7 +21,7 @@ class TensorPass {
  public:
   /// Enqueues the upload on the stream of `core` and makes the kernels load. Errors: kOutOfMemory,
   /// kStopped, kDeviceLost, or of CUDA.
-  static Result<TensorPass> make(const FrameFormat& format, const Mask& mask, const Plan& plan,
+  static Result<TensorPass> make(const FrameFormat& format, const PreparedPlan& planned,
                                  DeviceCore& core);
 
   /// Enqueues the filter of all planes with a filtered component. `format` may be a field of the
@@ -31,13 +31,14 @@ class TensorPass {
                 double scale, double bias, Border border, cudaStream_t stream);
 
  private:
-  bool split() const;
+  TensorPass(const FrameFormat& format, const PreparedPlan& planned);
+  bool split() const { return split_ != nullptr; }
   bool in_octets() const;
   bool in_columns() const;
   bool in_packed() const;
   void prepare_planes(const DeviceCapabilities& device);
   std::vector<std::uint32_t> fragments_of(int plane) const;
-  void make_fragments();
+  std::vector<std::uint32_t> make_fragments();
   Status load();
   void update_epilogues(double scale, double bias);
   WideQuantiser choose_wide_quantiser() const;
@@ -47,12 +48,12 @@ class TensorPass {
   int assign_grid(TensorArguments& arguments, bool aligned16) const;
 
   FrameFormat format_;
-  Mask mask_;
-  bool rational_ = false;
-  Form form_ = Form::kTensorColumns;
-  DigitWeights weights_;
-  std::vector<std::uint32_t> fragments_;  ///< Of all planes; planes of one layout share theirs.
-                                          ///< Empty once they are on the device.
+  std::shared_ptr<const PreparedWeights> prepared_;
+  const Mask& mask_;             ///< Of prepared_.
+  const SplitDigits* split_;     ///< Of prepared_, if sums are split.
+  const DigitWeights& weights_;  ///< Of prepared_, split or not.
+  bool rational_;
+  Form form_;
   DeviceMemory device_fragments_;
   std::size_t first_fragment_[kMaxPlanes] = {};
   int resident_blocks_ = 1;  ///< Of the form's kernel, on the device.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/weights/prepared_weights.h"
+
+#include "kernels/core/weights/arithmetic.h"
+
+namespace convolve {
+
+WeightPreparation::WeightPreparation(const FrameFormat& format, const Mask& mask, double scale)
+    : format_(format), mask_(mask), scale_(scale), rational_(is_rational(format, mask, scale)) {}
+
+template <class T, class Make>
+std::optional<T>& WeightPreparation::once(Once<T>& kept, const Make& make) {
+  if (!kept.asked) {
+    kept.value = make();
+    kept.asked = true;
+    ++made_;
+  }
+  return kept.value;
+}
+
+std::optional<DigitWeights>& WeightPreparation::digits() {
+  return once(digits_, [this] { return choose_digits(format_, mask_, scale_, rational_); });
+}
+
+std::optional<SplitDigits>& WeightPreparation::split_digits(int digits) {
+  return once(split_digits_[digits - kFewestSplitDigits], [&] {
+    std::optional<SplitDigits> made = make_split_digits(mask_, digits);
+    if (made && !split_digits_serve(format_, mask_, *made, scale_)) made.reset();
+    return made;
+  });
+}
+
+std::optional<SeparableDigits>& WeightPreparation::separable_digits() {
+  return once(separable_digits_, [this] {
+    std::optional<SeparableDigits> made = make_separable_digits(format_, mask_, rational_);
+    if (made && !separable_digits_serve(format_, mask_, *made, scale_, rational_)) made.reset();
+    return made;
+  });
+}
+
+std::optional<SplineMask>& WeightPreparation::spline_mask() {
+  return once(spline_mask_, [this] { return choose_spline_mask(format_, mask_, scale_); });
+}
+
+std::optional<BoxWeight>& WeightPreparation::box_weight() {
+  return once(box_weight_, [this] { return convolve::box_weight(mask_); });
+}
+
+std::optional<Shift>& WeightPreparation::shift() {
+  return once(shift_, [this] { return shift_of(mask_); });
+}
+
+const WeightTotals& WeightPreparation::totals() {
+  return *once(totals_, [this] { return std::optional<WeightTotals>(weight_totals(mask_)); });
+}
+
+}  // namespace convolve
