@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Components weighted by alpha (core/alpha_weighting.h), in vectors: two sums for each output, of
-// the alpha below the mask and of alpha times colour, and their quotient.
+// Components weighted by alpha (core/weights/alpha_weighting.h), in vectors: two sums for each
+// output, of the alpha below the mask and of alpha times colour, and their quotient.
 //
 // Lines of alpha and of products A (c - o) are made once per area, as the other vector kernels make
 // lines of differences; both go through the same register tiles. Masks whose factors are planned

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From a line of sums to samples in memory: the epilogue of core/epilogue.h in vectors.
+// From a line of sums to samples in memory: the epilogue of core/base/epilogue.h in vectors.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -25,7 +25,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// finish() of core/epilogue.h, still in Real: integers 0 .. high.
+/// finish() of core/base/epilogue.h, still in Real: integers 0 .. high.
 template <bool kDivide, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e, Real high) {
   const auto zero = hn::Zero(d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The obvious truth of colour weighted by alpha (core/alpha_weighting.h): both sums of every sample
-// in whole numbers or 113 bits, one division, one rounding. Shares the border rule with the engine,
-// and no bound, no accumulator and no epilogue.
+// The obvious truth of colour weighted by alpha (core/weights/alpha_weighting.h): both sums of
+// every sample in whole numbers or 113 bits, one division, one rounding. Shares the border rule
+// with the engine, and no bound, no accumulator and no epilogue.
 #pragma once
 
 #include "kernels/reference/reference.h"

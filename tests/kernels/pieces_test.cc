@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames that are cut into pieces (core/pieces.h) are the same to the byte as frames that are not:
-// the pieces are filtered on the CPU, whose kernels know nothing of them.
+// Frames that are cut into pieces (core/shape/pieces.h) are the same to the byte as frames that are
+// not: the pieces are filtered on the CPU, whose kernels know nothing of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -52,7 +52,7 @@ __device__ __forceinline__ void multiply_sparse(int (&d)[4], const uint4& a, uns
         "r"(c[1]), "r"(c[2]), "r"(c[3]), "r"(metadata));
 #undef CONVOLVE_MMA_SPARSE
 #else
-  __trap();  // TensorArguments::sparse is false on such a device.
+  __trap();  // OctetWindow::sparse is false on such a device.
 #endif
 }
 
