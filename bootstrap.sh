@@ -3,7 +3,8 @@
 # From a clone to filtered pictures: installs missing packages, configures, builds.
 #
 #   ./bootstrap.sh                     packages and build
-#   ./bootstrap.sh demo [FILE|URI]     and a contact sheet and a clip in demo/
+#   ./bootstrap.sh demo [FILE|URI]     and a contact sheet and a clip in demo/; without a GPU the
+#                                      build is that of --without-cuda
 #   ./bootstrap.sh test                and every test that this machine can run
 #   ./bootstrap.sh install             and the plugin where GStreamer looks
 #
@@ -33,7 +34,7 @@ readonly test_packages=(
 
 say() { printf '%s\n' "bootstrap: $*"; }
 die() { printf '%s\n' "bootstrap: $*" >&2; exit 1; }
-usage() { sed -n '3,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '3,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 missing_packages() {
   local package
@@ -85,12 +86,17 @@ find_nvcc() {
 # "12.1" of nvcc's version line, or nothing.
 nvcc_version() { "$1" --version | sed -n 's/.*release \([0-9]*\.[0-9]*\).*/\1/p'; }
 
-# The architectures of this machine's GPUs; without one, a single architecture (and its PTX), since
-# each takes the compiler as long again. Builds to give away name theirs with --cuda-archs.
+# The architectures of this machine's GPUs, or nothing.
+gpu_archs() {
+  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    tr -d '. ' | grep -E '^[0-9]+$' | sort -nu | paste -sd, || true
+}
+
+# Without a GPU a single architecture (and its PTX), since each takes the compiler as long again.
+# Builds to give away name theirs with --cuda-archs.
 native_archs() {
   local archs
-  archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
-          tr -d '. ' | grep -E '^[0-9]+$' | sort -nu | paste -sd,) || true
+  archs=$(gpu_archs)
   echo "${archs:-90}"
 }
 
@@ -102,6 +108,8 @@ choose_backend() {
     say "no nvcc in PATH or /usr/local/cuda/bin: building without CUDA, the element runs on the CPU"
   elif [[ $(printf '%s\n' 12.1 "$(nvcc_version "$nvcc")" | sort -V | head -n1) != 12.1 ]]; then
     say "$nvcc is older than 12.1: building without CUDA, the element runs on the CPU"
+  elif [[ $command == demo && -z $cuda_archs && -z $(gpu_archs) ]]; then
+    say "no NVIDIA GPU here: the demo is built for the CPU alone; ./bootstrap.sh builds CUDA code, too"
   else
     cuda=enabled
   fi
