@@ -176,7 +176,7 @@ void install_properties(GObjectClass* object_class) {
                             1024, 0, kReadyOnly));
   install(kPropActivePlan,
           g_param_spec_string("active-plan", "Active plan",
-                              "Backend, kernel, tile, accumulator, mask storage, expected "
+                              "Backend, form, tile, accumulator, mask storage, expected "
                               "microseconds a frame on a GPU, and why; NULL before caps",
                               nullptr, kReadOnly));
   install(kPropStats, g_param_spec_boxed(

@@ -19,7 +19,7 @@ constexpr double kMillion = 1e6;
 /// Threads of a block of the book's kernels, each with one cell: 32 x 32.
 constexpr int kBookBlock = 32;
 /// Up to about so many weights kernel constant runs at full speed: it does with 81, and does not
-/// with 225 (RESULTS.md).
+/// with 225 (docs/kernels/book.md).
 constexpr double kConstantCacheTaps = 100;
 /// The cost of each further weight, relative to those: 23 to 31 us instead of 5 at 4K on an H100.
 constexpr double kConstantMiss = 5;
