@@ -92,6 +92,8 @@ gpu_archs() {
     tr -d '. ' | grep -E '^[0-9]+$' | sort -nu | paste -sd, || true
 }
 
+has_gpu() { [[ -n $(gpu_archs) || -e /dev/nvidia0 || -e /dev/dxg || -e /dev/nvhost-gpu ]]; }
+
 # Without a GPU a single architecture (and its PTX), since each takes the compiler as long again.
 # Builds to give away name theirs with --cuda-archs.
 native_archs() {
@@ -108,7 +110,7 @@ choose_backend() {
     say "no nvcc in PATH or /usr/local/cuda/bin: building without CUDA, the element runs on the CPU"
   elif [[ $(printf '%s\n' 12.1 "$(nvcc_version "$nvcc")" | sort -V | head -n1) != 12.1 ]]; then
     say "$nvcc is older than 12.1: building without CUDA, the element runs on the CPU"
-  elif [[ $command == demo && -z $cuda_archs && -z $(gpu_archs) ]]; then
+  elif [[ $command == demo && -z $cuda_archs ]] && ! has_gpu; then
     say "no NVIDIA GPU here: the demo is built for the CPU alone; ./bootstrap.sh builds CUDA code, too"
   else
     cuda=enabled
@@ -125,7 +127,10 @@ configure() {
     export NVCC=$nvcc PATH=$PATH:${nvcc%/*}
   fi
   [[ -z ${CI-} ]] || options+=(--werror)
-  if [[ $target == all ]] || grep -qs -e -Dtests=auto "$stamp"; then state=auto; fi
+  if [[ $target == all ]] ||
+     { [[ -f $build/build.ninja ]] && ! grep -qs -e -Dtests=disabled "$stamp"; }; then
+    state=auto
+  fi
   for part in tests benchmarks examples peers; do options+=("-D$part=$state"); done
   if [[ ! -f $build/build.ninja ]]; then
     # What an interrupted set-up left behind would stop the next one.

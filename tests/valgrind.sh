@@ -3,7 +3,8 @@
 # The element's tests of hostile buffers, borrowed memory, metas, renegotiation and storms under
 # valgrind: no bad access, no use of an unset byte, nothing leaked.
 #
-#   tests/valgrind.sh [BUILD [PROGRAM...]]      BUILD (default build-cpu) is a finished build
+#   tests/valgrind.sh [BUILD [PROGRAM...]]      BUILD (default build-cpu) is a build
+#                                               with tests: ./bootstrap.sh test --without-cuda
 #
 # Takes minutes. Ends with `N passed, N failed`, a clean program being one passed.
 set -euo pipefail
@@ -14,6 +15,8 @@ programs=("$@")
 ((${#programs[@]} > 0)) ||
   programs=(hostile_check buffers_check metas_check interlaced_check animation_check stream_check
             storm_check)
+[[ -x $build/tests/check/${programs[0]} ]] ||
+  { echo "$build has no tests; ./bootstrap.sh test --without-cuda builds them" >&2; exit 2; }
 command -v valgrind >/dev/null || { echo 'valgrind is not installed' >&2; exit 2; }
 
 registry=$(mktemp -d)

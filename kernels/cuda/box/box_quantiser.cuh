@@ -8,8 +8,8 @@
 namespace convolve {
 namespace {
 
-/// Code values of four window sums that do not include the division's offset, where the division is
-/// not plain. It is called, not inlined: it is long, and few masks need it.
+/// Code values of four window sums that do not include the division's offset, where no
+/// faster quantiser serves. It is called, not inlined: it is long, and few masks need it.
 __device__ __noinline__ unsigned quantise_four(const ChannelArguments& channel, int taps,
                                                unsigned s0, unsigned s1, unsigned s2, unsigned s3) {
   const unsigned sum[4] = {s0, s1, s2, s3};

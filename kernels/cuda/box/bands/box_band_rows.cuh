@@ -28,7 +28,8 @@ __device__ __forceinline__ uint2 load_eight(const std::uint8_t* from) {
 
 /// Reads a thread's eight columns of the picture's rows, which the form's alignment lets it load as
 /// one. The last thread's may end beyond the picture, where ghosts take the place of what it reads;
-/// a row's pitch has room for them.
+/// a row's pitch has room for them, and so has what is behind the last row, as allocations of
+/// device memory end on 256 bytes.
 class EightColumns {
  public:
   __device__ EightColumns(const GroupArguments& group, int x)
