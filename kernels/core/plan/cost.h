@@ -25,8 +25,8 @@ enum CostTerm : int {
   kCostLoneTile,    ///< The tile itself: loads, codes, stores.
   kCostLoneWork,    ///< A unit of work for each of its samples: see work_of().
   kCostLoneSpread,  ///< More, where samples lie apart (interleaved components); tensor: for each
-                    ///< product beyond its second window of columns, or byte that is parted; for
-                    ///< pairs and quads of pixels of three or four bytes.
+                    ///< product beyond its second window of columns, or byte that is deinterleaved;
+                    ///< for pairs and quads of pixels of three or four bytes.
   kCostLoneDouble,  ///< More, where codes are made in double.
   // The device full of tiles.
   kCostSamples,  ///< A million samples in tiles, those beyond the picture's edge included.
