@@ -349,7 +349,7 @@ PLUGIN = [
 ]
 
 CUDA = [
-    Fault("cuda-box-column-before-the-block-is-no-signal", "kernels/cuda/box/box.cu",
+    Fault("cuda-box-column-before-the-block-is-no-signal", "kernels/cuda/box/box_runs.cuh",
           "if (from[i] < 0 || !is_inside(from[i] / kBoxPanel)) return;",
           "if (from[i] < -1 || (from[i] >= 0 && !is_inside(from[i] / kBoxPanel))) return;",
           cuda=True),

@@ -137,7 +137,7 @@ std::array<int, kMaxPlanes> busiest_tiles(Form form, const FrameFormat& format, 
       const PlaneFormat& plane = format.planes[p];
       if (!has_filtered(plane)) continue;
       const int end = first + tile_size(form, plane).count(plane);
-      // Of the tiles before `tile`, those of block b.
+      // How many of the tiles before number `tile` block b filters.
       const auto before = [&](int tile) { return tile > b ? divide_up(tile - b, processors) : 0; };
       own[static_cast<std::size_t>(p)] = before(end) - before(first);
       sum += own[static_cast<std::size_t>(p)] * tile_planes(plane);

@@ -21,7 +21,7 @@ bool has_single_component(const FrameFormat& format) {
       [](const PlaneFormat& plane) { return plane.component_count == 1 && has_filtered(plane); });
 }
 
-/// What kernel tensor asks of the device.
+/// The properties of the device that decide which forms of kernel tensor it can run.
 TensorDevice units_of(const DeviceCapabilities& device) {
   return {device.shared_bytes, device.compute_capability == 90};
 }

@@ -15,7 +15,7 @@ namespace convolve {
 inline constexpr int kFirstTensorForm = static_cast<int>(Form::kTensorSliding);
 inline constexpr int kLastTensorForm = static_cast<int>(Form::kTensorSplitWarpgroups);
 
-/// What the forms ask of a device.
+/// The properties of a device that decide which forms of kernel tensor it can run.
 struct TensorDevice {
   std::size_t shared_bytes = 0;  ///< Shared memory that a block may have.
   bool warpgroups = false;       ///< The device has products of warpgroups (wgmma).

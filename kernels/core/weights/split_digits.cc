@@ -26,7 +26,7 @@ DigitTotals totals_of(const DigitWeights& weights, int index) {
   return totals;
 }
 
-/// What a unit of the sum of the highest power counts, in codes.
+/// The code values by which an output rises when the sum of the highest power rises by one.
 double highest_scale(const SplitDigits& weights, double scale) {
   return std::ldexp(scale * weights.unit, 8 * weights.digits);
 }

@@ -21,9 +21,10 @@ struct WeightTotals {
   std::int64_t integer_sum = 0;  ///< Of Mask::integers; 0 if the mask is not rational.
   bool zero_sum = false;         ///< W counts as 0.
   bool one_sign = true;          ///< All weights that are not 0 have the same sign.
-  // Of the factors, if the mask has any:
-  double largest_row = 0, largest_column = 0;  ///< Largest magnitudes of their weights.
-  double row_integer_magnitude = 0;            ///< Sum of |Mask::row_integers|.
+  /// Largest magnitudes of the weights of the row factor and the column factor; 0 if the mask is
+  /// not of rank 1.
+  double largest_row = 0, largest_column = 0;
+  double row_integer_magnitude = 0;  ///< Sum of |Mask::row_integers|; 0 without a row factor.
 };
 WeightTotals weight_totals(const Mask& mask);
 

@@ -46,7 +46,7 @@ struct WeightedEpilogue {
   std::int64_t denominator = 1;
 };
 
-/// What weighted_code() returns other than a code.
+/// Results of weighted_code() that are no code values and tell its caller what to do.
 inline constexpr int kKeepSample = -1;  ///< Nothing opaque: the output is the input.
 inline constexpr int kUndecided = -2;   ///< The sums are not precise enough: make ExactSums.
 
