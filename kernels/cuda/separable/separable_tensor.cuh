@@ -5,8 +5,8 @@
 #pragma once
 
 #include "kernels/core/base/round.h"
+#include "kernels/cuda/device/copy_async.cuh"
 #include "kernels/cuda/device/overlap.cuh"
-#include "kernels/cuda/device/stages.cuh"
 #include "kernels/cuda/device/tensor_mma.cuh"
 #include "kernels/cuda/tensor/tensor_store.cuh"
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
@@ -234,7 +234,7 @@ class RowFiller {
         const std::int64_t down = kDown * group_->src_pitch;
 #pragma unroll
         for (int r = 0; r < 32; r += kDown, from += down)
-          copy_async<false>(to + r * tile_.pitch, from);
+          copy_16_async(to + r * tile_.pitch, from);
       } else if (group_->step == 1) {
 #pragma unroll 1
         for (int r = 0; r < 32; r += kDown)
@@ -296,7 +296,7 @@ class RowFiller {
     if (row == kNoSignal)
       *reinterpret_cast<uint4*>(to) = make_uint4(black(), black(), black(), black());
     else
-      copy_async<false>(to, from + row * group_->src_pitch);
+      copy_16_async(to, from + row * group_->src_pitch);
   }
 
   /// Loads vectors of one of kStep interleaved components in rows y, y + kDown ... of the tile,

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "kernels/cuda/box/bands/box_bands.cuh"
-#include "kernels/cuda/device/stages.cuh"
+#include "kernels/cuda/device/copy_async.cuh"
 
 namespace convolve {
 namespace {
@@ -27,18 +27,12 @@ constexpr int kCheckpointThreads = 32 * kBandCheckpointWarps;
 /// Bytes of an asynchronous copy.
 constexpr int kCopyBytes = 16;
 
-/// Copies 16 bytes to shared memory, of which only the first `bytes` are read and the others become
-/// 0.
+/// Starts copying 16 bytes to shared memory, of which only the first `bytes` are read and the
+/// others become 0; at once, if they cannot be copied as a vector.
 __device__ __forceinline__ void copy_columns(std::uint8_t* to, const std::uint8_t* from, int bytes,
                                              bool aligned) {
 #if __CUDA_ARCH__ >= 800
-  if (aligned && (bytes == 0 || bytes == kCopyBytes)) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :
-                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes)
-                 : "memory");
-    return;
-  }
+  if (aligned && (bytes == 0 || bytes == kCopyBytes)) return copy_16_async(to, from, bytes);
 #endif
 #pragma unroll 1
   for (int b = 0; b < kCopyBytes; ++b)

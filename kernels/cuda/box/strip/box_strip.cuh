@@ -4,8 +4,8 @@
 #pragma once
 
 #include "kernels/core/shape/box_strip.h"
+#include "kernels/cuda/device/copy_async.cuh"
 #include "kernels/cuda/device/kernel.cuh"
-#include "kernels/cuda/device/stages.cuh"
 #include "kernels/cuda/device/warpgroup.cuh"
 #include "kernels/cuda/tensor/tensor_load.cuh"
 
@@ -55,19 +55,6 @@ struct Strip {
     return ring + layout.sums + batch % 2 * 2 * kStripBatch * kSumPitch;
   }
 };
-
-/// Copies to 16 aligned bytes of shared memory, of which only the first `bytes` are read.
-__device__ __forceinline__ void copy_16(std::uint8_t* to, const std::uint8_t* from, int bytes) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes)
-               : "memory");
-#else
-  for (int b = 0; b < bytes; ++b)
-    to[b] = __ldg(from + b);
-#endif
-}
 
 /// True where one instruction copies a whole row (bulk copies, compute capability 9.0).
 #if __CUDA_ARCH__ >= 900
@@ -178,7 +165,7 @@ class RowLoader {
     const std::uint8_t* const from = pixels_ + y * strip_.group.src_pitch;
     if (aligned_) {
       for (int b = begin_ + 16 * lane_; b < end; b += 512)
-        copy_16(to + b, from + b, min(end - b, 16));
+        copy_16_async(to + b, from + b, min(end - b, 16));
     } else {
       for (int b = begin_ + lane_; b < end; b += 32)
         to[b] = __ldg(from + b);
@@ -196,7 +183,7 @@ class RowLoader {
     else
       barrier.arrive_with(to + begin_, from + begin_, static_cast<unsigned>(whole));
     if (y != kNoSignal && bytes_ > whole)
-      copy_16(to + begin_ + whole, from + begin_ + whole, bytes_ - whole);
+      copy_16_async(to + begin_ + whole, from + begin_ + whole, bytes_ - whole);
   }
 
   const Strip<kWide>& strip_;

@@ -44,8 +44,8 @@ __device__ __forceinline__ void fill_edge(const TensorArguments& a, const Tensor
           *reinterpret_cast<uint4*>(to + k * plane_bytes) = make_uint4(black, black, black, black);
         }
       } else if constexpr (kPlanes == 1) {
-        copy_half_async(to, first + row * plane.src_pitch);
-        copy_half_async(to + kHalf, second + row * plane.src_pitch);
+        copy_8_async(to, first + row * plane.src_pitch);
+        copy_8_async(to + kHalf, second + row * plane.src_pitch);
       } else {
         if constexpr (kBytes == 2) samples[i].decode(plane.layout);
         store_chunk(samples[i], plane_bytes, to);

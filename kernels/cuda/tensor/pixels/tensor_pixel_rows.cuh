@@ -4,8 +4,8 @@
 // into the picture.
 #pragma once
 
+#include "kernels/cuda/device/copy_async.cuh"
 #include "kernels/cuda/device/overlap.cuh"
-#include "kernels/cuda/device/stages.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
 #include "kernels/cuda/tensor/tile/tensor_tile.cuh"
 
@@ -67,20 +67,6 @@ struct PixelRing {
   }
 };
 
-/// Copies the first `bytes` of 16 to shared memory.
-__device__ __forceinline__ void copy_some_async(std::uint8_t* to, const std::uint8_t* from,
-                                                int bytes) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes)
-               : "memory");
-#else
-  for (int b = 0; b < bytes; ++b)
-    to[b] = __ldg(from + b);
-#endif
-}
-
 /// Loads a warp's picture rows into its ring, stage by stage. Half a warp loads a row, so that
 /// neighbouring lanes ask for neighbouring vectors: the number of requests to the L2 cache counts,
 /// not the bytes alone.
@@ -122,12 +108,12 @@ class PixelRows {
         if (room_ > 0) {
 #pragma unroll
           for (int r = 0; r < kRows; r += 2)
-            copy_async<false>(stage + to_ + Ring::row_offset(r), from_ + r * pitch);
+            copy_16_async(stage + to_ + Ring::row_offset(r), from_ + r * pitch);
         }
         if constexpr (kPixelBytes == 4) {
           const int lane = threadIdx.x;
           if (lane < 2 * kRows && side_room_ > 0)
-            copy_async<false>(stage + side_to_, plane_.src + (y_ + lane / 2) * pitch + side_at_);
+            copy_16_async(stage + side_to_, plane_.src + (y_ + lane / 2) * pitch + side_at_);
         }
       } else {
         start_edge(stage);
@@ -149,7 +135,7 @@ class PixelRows {
     if (row == kNoSignal)
       *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
     else
-      copy_some_async(to, plane.src + row * plane.src_pitch + at, room);
+      copy_16_async(to, plane.src + row * plane.src_pitch + at, room);
   }
 
   /// Copies a stage of which some rows are ghosts, or the last vector is not whole.

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/cuda/device/copy_async.cuh"
 #include "kernels/cuda/tensor/tensor_load.cuh"
 
 namespace convolve {
@@ -13,40 +14,15 @@ namespace {
 constexpr int kChunk = 16;  ///< Samples of each component that a thread copies at a time.
 constexpr int kHalf = kChunk / 2;
 
-/// Starts copying 8 bytes to shared memory; they are there after wait_for_copies().
-__device__ __forceinline__ void copy_half_async(std::uint8_t* to, const std::uint8_t* from) {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;"
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from)
-               : "memory");
-#else
-  *reinterpret_cast<uint2*>(to) = __ldg(reinterpret_cast<const uint2*>(from));
-#endif
-}
-
-/// Starts copying 16 bytes. kEights: `from` lies on 8 bytes only.
+/// Starts copying a chunk of one plane of bytes. kEights: `from` lies on 8 bytes only.
 template <bool kEights>
-__device__ __forceinline__ void copy_async(std::uint8_t* to, const std::uint8_t* from) {
+__device__ __forceinline__ void copy_chunk_async(std::uint8_t* to, const std::uint8_t* from) {
   if constexpr (kEights) {
-    copy_half_async(to, from);
-    copy_half_async(to + kHalf, from + kHalf);
-    return;
+    copy_8_async(to, from);
+    copy_8_async(to + kHalf, from + kHalf);
+  } else {
+    copy_16_async(to, from);
   }
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
-               :
-               : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from)
-               : "memory");
-#else
-  *reinterpret_cast<uint4*>(to) = __ldg(reinterpret_cast<const uint4*>(from));
-#endif
-}
-
-__device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
 }
 
 /// A chunk, sixteen samples of each component, on its way into kPlanes planes of bytes: of kPlanes
@@ -179,7 +155,7 @@ __device__ __forceinline__ void fill_inside(const TensorPlane& plane, const Tens
   if constexpr (kPlanes == 1) {
 #pragma unroll 4
     for (int r = line; r < tile.rows; r += tile.lines, from += step, to += down)
-      copy_async<kEights>(to, from);
+      copy_chunk_async<kEights>(to, from);
   } else {
     constexpr int kBatch = fill_batch(kPlanes);
     const int plane_bytes = tile.rows * tile.pitch;
@@ -236,7 +212,7 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
       for (int r = line; r < tile.rows; r += tile.lines, to += down) {
         const int row = source(r);
         if (row != kNoSignal)
-          copy_async<kEights>(to, column + row * plane.src_pitch);
+          copy_chunk_async<kEights>(to, column + row * plane.src_pitch);
         else
           *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
       }
