@@ -24,6 +24,17 @@ constexpr int kLaneBytes = 8;
 constexpr int kSpanBytes = kTensorTileBytes - kColumnBytes + kWindowBytes;
 constexpr int kSpanVectors = kSpanBytes / kLaneBytes;
 
+/// The plane that a block of the launch filters, or a tile of it where blocks take tiles in turns.
+__device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArguments& a, int block) {
+  int p = 0;
+  while (p + 1 < a.plane_count && block >= a.plane[p + 1].first_block)
+    ++p;
+  return a.plane[p];
+}
+__device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArguments& a) {
+  return plane_of_block(a, static_cast<int>(blockIdx.x));
+}
+
 /// byte % plane.period, never negative, without a division.
 __device__ __forceinline__ int phase_of(const TensorPlane& plane, int byte) {
   if (plane.period != 3) return byte & (plane.period - 1);

@@ -12,14 +12,6 @@
 namespace convolve {
 namespace {
 
-/// The plane that this block filters.
-__device__ __forceinline__ const TensorPlane& plane_of_block(const TensorArguments& a) {
-  int p = 0;
-  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
-    ++p;
-  return a.plane[p];
-}
-
 /// Where the outputs of a warp begin in its plane. Blocks of the edges come first, as their loads
 /// take longer; their warps take one step each.
 struct WarpOrigin {

@@ -233,10 +233,7 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
     tensor_kernel(const __grid_constant__ TensorArguments a) {
   __shared__ __align__(16) std::uint8_t patches[kWarps][kRows * kSpanBytes];
   admit_next_launch();
-  int p = 0;
-  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
-    ++p;
-  const TensorPlane& plane = a.plane[p];
+  const TensorPlane& plane = plane_of_block(a);
   const ColumnOrigin origin =
       column_origin(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
   const int x = origin.tile_column * kTensorTileBytes;

@@ -80,11 +80,9 @@ struct PipelineState {
 template <bool kOnePlane>
 __device__ __forceinline__ const TensorPlane& plane_of_tile(const TensorArguments& a, int& tile) {
   if (kOnePlane) return a.plane[0];
-  int p = 0;
-  while (p + 1 < a.plane_count && tile >= a.plane[p + 1].first_block)
-    ++p;
-  tile -= a.plane[p].first_block;
-  return a.plane[p];
+  const TensorPlane& plane = plane_of_block(a, tile);
+  tile -= plane.first_block;
+  return plane;
 }
 
 /// Tiles of a block that are prefetched to the L2 cache before the launch before is over. With six

@@ -361,10 +361,7 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
   admit_next_launch();
   if constexpr (kShared)
     copy_weights_to_shared(a.plane[0].fragments, a.digits * Products::kFragments * 32, weights);
-  int p = 0;
-  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
-    ++p;
-  const TensorPlane& plane = a.plane[p];
+  const TensorPlane& plane = plane_of_block(a);
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
   const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
   const int row =

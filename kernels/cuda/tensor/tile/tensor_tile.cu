@@ -258,10 +258,7 @@ __global__ void __launch_bounds__(32 * kWarps, resident(kKinds))
     tensor_tile_kernel(const __grid_constant__ TensorArguments a) {
   extern __shared__ __align__(16) std::uint8_t memory[];
   admit_next_launch();
-  int p = 0;
-  while (p + 1 < a.plane_count && static_cast<int>(blockIdx.x) >= a.plane[p + 1].first_block)
-    ++p;
-  const TensorPlane& plane = a.plane[p];
+  const TensorPlane& plane = plane_of_block(a);
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
   await_previous_launch();
   if constexpr (kKinds == 0b11) {
