@@ -8,13 +8,10 @@
 //
 // Neighbouring threads do share what they load, through L1 and L2: the caches that the chapter's
 // first GPUs did not have, and the reason why this kernel is not as slow as the ratio says.
-#include "kernels/cuda/device/kernel.cuh"
+#include "kernels/cuda/book/one_output.cuh"
 
 namespace convolve {
 namespace {
-
-constexpr int kBlockWidth = 32;  // A warp is a row: its loads of neighbouring cells coalesce.
-constexpr int kBlockHeight = 8;
 
 template <class Arithmetic, class Stored>
 __global__ void basic(const __grid_constant__ LaunchArguments arguments) {
@@ -59,17 +56,9 @@ Kernel select(const LaunchArguments& arguments) {
   });
 }
 
-cudaError_t load(const LaunchArguments& arguments) {
-  return load_kernel(select(arguments), 0);
-}
-
-cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
-  return launch_kernel(select(arguments), grid_of_tiles(arguments.group, kBlockWidth, kBlockHeight),
-                       dim3(kBlockWidth, kBlockHeight), 0, arguments, stream);
-}
-
 }  // namespace
 
-const Variant kBasicVariant = {KernelKind::kBasic, false, nullptr, load, launch};
+const Variant kBasicVariant = {KernelKind::kBasic, false, nullptr, load_one_output<select>,
+                               launch_one_output<select>};
 
 }  // namespace convolve

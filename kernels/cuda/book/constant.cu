@@ -5,13 +5,11 @@
 // same order: what constant memory is made for. Its cache serves a whole warp with one broadcast,
 // so a step's 8 bytes of DRAM traffic become 4 and the ratio doubles to 0.5 operations a byte.
 // Nothing else differs from basic.cu, and the difference between the two is the lesson.
+#include "kernels/cuda/book/one_output.cuh"
 #include "kernels/cuda/device/bank.cuh"
 
 namespace convolve {
 namespace {
-
-constexpr int kBlockWidth = 32;
-constexpr int kBlockHeight = 8;
 
 template <class Arithmetic, class Stored>
 __global__ void constant(const __grid_constant__ LaunchArguments arguments) {
@@ -56,17 +54,9 @@ Kernel select(const LaunchArguments& arguments) {
   });
 }
 
-cudaError_t load(const LaunchArguments& arguments) {
-  return load_kernel(select(arguments), 0);
-}
-
-cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
-  return launch_kernel(select(arguments), grid_of_tiles(arguments.group, kBlockWidth, kBlockHeight),
-                       dim3(kBlockWidth, kBlockHeight), 0, arguments, stream);
-}
-
 }  // namespace
 
-const Variant kConstantVariant = {KernelKind::kConstant, true, upload_mask, load, launch};
+const Variant kConstantVariant = {KernelKind::kConstant, true, upload_mask, load_one_output<select>,
+                                  launch_one_output<select>};
 
 }  // namespace convolve
