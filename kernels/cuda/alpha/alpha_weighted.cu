@@ -21,12 +21,12 @@
 namespace convolve {
 namespace {
 
-constexpr int kRun = 4;     ///< Adjacent outputs of a thread, on the axis of the sum.
-constexpr int kWidth = 32;  ///< Outputs of a tile side by side: a warp has a row.
+constexpr int kWeightedRun = 4;  ///< Adjacent outputs of a thread, on the axis of the sum.
+constexpr int kWidth = 32;       ///< Outputs of a tile side by side: a warp has a row.
 constexpr int kTileLines = 8;
-constexpr int kHeight = kTileLines * kRun;
+constexpr int kHeight = kTileLines * kWeightedRun;
 constexpr int kMaskTile = 16;  ///< Weights of a tile of the mask, along each axis.
-constexpr int kThreads = kWidth * kTileLines;
+constexpr int kWeightedThreads = kWidth * kTileLines;
 
 template <class Real>
 struct Pair {
@@ -46,22 +46,22 @@ __device__ inline void add(Pair<Real>& sum, Real weight, const Pair<Real>& value
   add(sum.product, weight, value.product);
 }
 
-/// sum[i] += sum over k of weight(k) * read(i + k), i = 0 .. kRun - 1.
+/// sum[i] += sum over k of weight(k) * read(i + k), i = 0 .. kWeightedRun - 1.
 template <class Value, class Weight, class Read>
-__device__ inline void slide(int taps, Weight&& weight, Read&& read, Value (&sum)[kRun]) {
-  Value window[kRun];
+__device__ inline void slide(int taps, Weight&& weight, Read&& read, Value (&sum)[kWeightedRun]) {
+  Value window[kWeightedRun];
 #pragma unroll
-  for (int i = 0; i < kRun - 1; ++i)
+  for (int i = 0; i < kWeightedRun - 1; ++i)
     window[i + 1] = read(i);
 #pragma unroll 2
   for (int k = 0; k < taps; ++k) {
 #pragma unroll
-    for (int i = 0; i < kRun - 1; ++i)
+    for (int i = 0; i < kWeightedRun - 1; ++i)
       window[i] = window[i + 1];
-    window[kRun - 1] = read(k + kRun - 1);
+    window[kWeightedRun - 1] = read(k + kWeightedRun - 1);
     const auto w = weight(k);
 #pragma unroll
-    for (int i = 0; i < kRun; ++i)
+    for (int i = 0; i < kWeightedRun; ++i)
       add(sum[i], w, window[i]);
   }
 }
@@ -112,7 +112,7 @@ __device__ __noinline__ void store_quotient(const WeightedArguments& w, int c, i
 
 /// One pass over all taps. blockIdx.z is the channel.
 template <class Real, class Stored>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kWeightedThreads)
     one_pass_kernel(const __grid_constant__ WeightedArguments w) {
   __shared__ Pair<Real> cells[kHeight + kMaskTile - 1][kWidth + kMaskTile - 1];
   __shared__ Real weights[kMaskTile][kMaskTile];
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(kThreads)
   const int x0 = static_cast<int>(blockIdx.x) * kWidth, y0 = static_cast<int>(blockIdx.y) * kHeight;
   const auto* all_weights = static_cast<const Real*>(mask.global);
 
-  Pair<Real> sum[kRun];
+  Pair<Real> sum[kWeightedRun];
   for (int i0 = 0; i0 < mask.height; i0 += kMaskTile)
     for (int j0 = 0; j0 < mask.width; j0 += kMaskTile) {
       const int taps_y = min(kMaskTile, mask.height - i0), taps_x = min(kMaskTile, mask.width - j0);
@@ -145,38 +145,38 @@ __global__ void __launch_bounds__(kThreads)
           cells[r][column] = cell;
         }
       }
-      for (int k = ty * kWidth + tx; k < taps_x * taps_y; k += kThreads)
+      for (int k = ty * kWidth + tx; k < taps_x * taps_y; k += kWeightedThreads)
         weights[k / taps_x][k % taps_x] =
             all_weights[static_cast<std::int64_t>(i0 + k / taps_x) * mask.width + j0 + k % taps_x];
       if (!__syncthreads_or(opaque)) continue;
       for (int j = 0; j < taps_x; ++j)
         slide(
             taps_y, [&](int k) { return weights[k][j]; },
-            [&](int k) { return cells[ty * kRun + k][tx + j]; }, sum);
+            [&](int k) { return cells[ty * kWeightedRun + k][tx + j]; }, sum);
     }
 
   const int x = x0 + tx;
   if (x >= group.width) return;
 #pragma unroll
-  for (int i = 0; i < kRun; ++i)
-    if (const int y = y0 + ty * kRun + i; y < group.height)
+  for (int i = 0; i < kWeightedRun; ++i)
+    if (const int y = y0 + ty * kWeightedRun + i; y < group.height)
       store_quotient<Stored>(w, c, x, y, static_cast<double>(sum[i].alpha),
                              static_cast<double>(sum[i].product));
 }
 
 /// First pass. blockIdx.z is the plane.
 template <class Real, class Stored>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kWeightedThreads)
     row_kernel(const __grid_constant__ WeightedArguments w) {
   const GroupArguments& group = w.colour;
   const int plane = static_cast<int>(blockIdx.z);
   const int y = static_cast<int>(blockIdx.y);
-  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kRun;
+  const int x = static_cast<int>(blockIdx.x * kWeightedThreads + threadIdx.x) * kWeightedRun;
   if (x >= group.width) return;
   const auto* weights = static_cast<const Real*>(w.mask.global);
   const int start = x - w.mask.anchor_x;
   const auto alpha_row = cell_row<int, Stored>(w.alpha, w.alpha.channel[0], y);
-  Real sum[kRun] = {};
+  Real sum[kWeightedRun] = {};
   const auto weight = [weights](int k) { return weights[k]; };
   if (plane == 0) {
     slide(
@@ -194,23 +194,23 @@ __global__ void __launch_bounds__(kThreads)
   }
   Real* to = intermediate_row<Real>(w, plane, y);
 #pragma unroll
-  for (int i = 0; i < kRun; ++i)
+  for (int i = 0; i < kWeightedRun; ++i)
     if (x + i < group.width) to[x + i] = sum[i];
 }
 
 /// Second pass. blockIdx.z is the channel. The row sums of a ghost row are those of the row that it
 /// repeats.
 template <class Real, class Stored>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kWeightedThreads)
     column_kernel(const __grid_constant__ WeightedArguments w) {
   const GroupArguments& group = w.colour;
   const int c = static_cast<int>(blockIdx.z);
-  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  const int y = static_cast<int>(blockIdx.y) * kRun;
+  const int x = static_cast<int>(blockIdx.x * kWeightedThreads + threadIdx.x);
+  const int y = static_cast<int>(blockIdx.y) * kWeightedRun;
   if (x >= group.width) return;
   const auto* weights = static_cast<const Real*>(w.mask.global) + w.mask.width;
   const int start = y - w.mask.anchor_y;
-  Pair<Real> sum[kRun];
+  Pair<Real> sum[kWeightedRun];
   slide(
       w.mask.height, [weights](int k) { return weights[k]; },
       [&](int k) {
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(kThreads)
       },
       sum);
 #pragma unroll
-  for (int i = 0; i < kRun; ++i)
+  for (int i = 0; i < kWeightedRun; ++i)
     if (y + i < group.height)
       store_quotient<Stored>(w, c, x, y + i, static_cast<double>(sum[i].alpha),
                              static_cast<double>(sum[i].product));
@@ -232,17 +232,17 @@ __global__ void __launch_bounds__(kThreads)
 
 using WeightedKernel = void (*)(WeightedArguments);
 
-struct Kernels {
+struct WeightedKernels {
   WeightedKernel one_pass;
   WeightedKernel row;
   WeightedKernel column;
 };
 
 template <class Real, class Stored>
-constexpr Kernels kKernelsOf = {one_pass_kernel<Real, Stored>, row_kernel<Real, Stored>,
-                                column_kernel<Real, Stored>};
+constexpr WeightedKernels kKernelsOf = {one_pass_kernel<Real, Stored>, row_kernel<Real, Stored>,
+                                        column_kernel<Real, Stored>};
 
-Kernels select(const WeightedArguments& arguments) {
+WeightedKernels select(const WeightedArguments& arguments) {
   const bool bytes = arguments.colour.sample_bytes == 1;
   if (arguments.accumulator == Accumulator::kFloat32)
     return bytes ? kKernelsOf<float, std::uint8_t> : kKernelsOf<float, std::uint16_t>;
@@ -260,7 +260,7 @@ cudaError_t launch(WeightedKernel kernel, dim3 grid, int planes, dim3 block,
 }  // namespace
 
 cudaError_t load_alpha_weighted(const WeightedArguments& arguments) {
-  const Kernels kernels = select(arguments);
+  const WeightedKernels kernels = select(arguments);
   if (!arguments.two_passes) return load_kernel(kernels.one_pass, 0);
   const cudaError_t error = load_kernel(kernels.row, 0);
   return error == cudaSuccess ? load_kernel(kernels.column, 0) : error;
@@ -268,15 +268,16 @@ cudaError_t load_alpha_weighted(const WeightedArguments& arguments) {
 
 cudaError_t launch_alpha_weighted(const WeightedArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.colour;
-  const Kernels kernels = select(arguments);
+  const WeightedKernels kernels = select(arguments);
   if (!arguments.two_passes)
     return launch(kernels.one_pass, grid_of_tiles(group, kWidth, kHeight), group.channels,
                   dim3(kWidth, kTileLines), arguments, stream);
-  const cudaError_t error = launch(kernels.row, grid_of_tiles(group, kThreads * kRun, 1),
-                                   group.channels + 1, dim3(kThreads), arguments, stream);
+  const cudaError_t error =
+      launch(kernels.row, grid_of_tiles(group, kWeightedThreads * kWeightedRun, 1),
+             group.channels + 1, dim3(kWeightedThreads), arguments, stream);
   if (error != cudaSuccess) return error;
-  return launch(kernels.column, grid_of_tiles(group, kThreads, kRun), group.channels,
-                dim3(kThreads), arguments, stream);
+  return launch(kernels.column, grid_of_tiles(group, kWeightedThreads, kWeightedRun),
+                group.channels, dim3(kWeightedThreads), arguments, stream);
 }
 
 }  // namespace convolve

@@ -88,12 +88,12 @@ constexpr int kNoSource = -1;
 
 /// Reads panels of one component and gives them as the column sums of a single row.
 template <class Stored, bool kPacked>
-class ColumnReader {
+class BoxColumnReader {
  public:
   using Sums = ColumnSums<kPacked>;
   using Raw = StoredPanel<Stored>;
 
-  __device__ explicit ColumnReader(const ChannelArguments& channel)
+  __device__ explicit BoxColumnReader(const ChannelArguments& channel)
       : layout_(channel.layout), black_(channel.black) {
     const unsigned code_bits = static_cast<unsigned>(layout_.max_code);
     code_mask_ = sizeof(Stored) == 1 ? (code_bits & 0xFFu) * 0x01010101u : code_bits * 0x00010001u;

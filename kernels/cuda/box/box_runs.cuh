@@ -11,7 +11,6 @@ namespace convolve {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 /// Panels of a row that each thread scans at a time, so that the latency of one scan hides behind
 /// the other's.
 constexpr int kScansInFlight = 2;
@@ -20,7 +19,7 @@ constexpr int kScansInFlight = 2;
 template <class Stored, bool kPacked, int kRuns>
 class RunStrip {
  public:
-  using Reader = ColumnReader<Stored, kPacked>;
+  using Reader = BoxColumnReader<Stored, kPacked>;
   using Sums = ColumnSums<kPacked>;
   using Raw = typename Reader::Raw;
   using Packer = SamplePacker<Stored>;

@@ -3,12 +3,10 @@
 // so that window sums are prefix sums (a scan) of the differences.
 #pragma once
 
-#include <cuda_runtime.h>
+#include "kernels/cuda/device/kernel.cuh"
 
 namespace convolve {
 namespace {
-
-constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
 /// sum + a0 b0 + a1 b1, where a0 and a1 are the halves of `a` and b0 and b1 the two lowest bytes of
 /// `b`, which are signed. With a factor below it adds one half of a pair.

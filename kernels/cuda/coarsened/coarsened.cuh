@@ -3,11 +3,11 @@
 // slides). For any dense mask, in every accumulator.
 //
 // With one output for each thread every multiply-add reads a cell from shared memory, which feeds
-// only 32 of the 128 multipliers of an SM. Here a thread owns a register tile of kColumns x kRows
-// outputs. A cell is read once and serves all outputs of its row whose mask covers it, in both
-// rows, with different rows of the mask; a weight is the same for all threads and is read into a
-// uniform register. So a mask row of nine weights takes six wide shared loads and five uniform
-// loads for 288 multiply-adds.
+// only 32 of the 128 multipliers of an SM. Here a thread owns a register tile of kThreadColumns x
+// kThreadRows outputs. A cell is read once and serves all outputs of its row whose mask covers it,
+// in both rows, with different rows of the mask; a weight is the same for all threads and is read
+// into a uniform register. So a mask row of nine weights takes six wide shared loads and five
+// uniform loads for 288 multiply-adds.
 //
 // Operands: cells in shared memory, the quads of a row distributed to kParts parts against bank
 // conflicts (tile_load.cuh); weights in constant memory, or in shared memory where the mask does
@@ -72,7 +72,7 @@ __device__ void load_shared_weights(const LaunchArguments& arguments, int first,
                        static_cast<unsigned>(first) * width;
   const unsigned count = static_cast<unsigned>(rows * pitch);
 #pragma unroll 1
-  for (unsigned i = threadIdx.y * 32 + threadIdx.x; i < count; i += kThreads) {
+  for (unsigned i = threadIdx.y * 32 + threadIdx.x; i < count; i += kTileThreads) {
     const unsigned row = i / static_cast<unsigned>(pitch);
     const unsigned column = i - row * static_cast<unsigned>(pitch);
     weights[i] = column < width ? from[row * width + column] : Weight{};
@@ -83,7 +83,7 @@ __device__ void load_shared_weights(const LaunchArguments& arguments, int first,
 template <class Stored>
 __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
                           int y0) {
-  for (int y = y0 + threadIdx.y; y < min(y0 + kTileHeight, group.height); y += kThreads / 32)
+  for (int y = y0 + threadIdx.y; y < min(y0 + kTileHeight, group.height); y += kTileThreads / 32)
     for (int x = x0 + threadIdx.x; x < min(x0 + kTileWidth, group.width); x += 32)
       copy_sample<Stored>(group, channel, x, y);
 }
@@ -102,8 +102,8 @@ __device__ __forceinline__ void load_tile(const GroupArguments& group,
                                           const std::uint8_t** source_rows, Cell* tile) {
   const auto load = [&](auto stored) {
     constexpr int kThreadQuads = sizeof(stored) == 1 ? kAtOnce : (2 * kAtOnce + 2) / 3;
-    TileLoader<kThreads / 32, kTileHeight, kThreadQuads, Cell, decltype(stored)>(group, channel,
-                                                                                 box, source_rows)
+    TileLoader<kTileThreads / 32, kTileHeight, kThreadQuads, Cell, decltype(stored)>(
+        group, channel, box, source_rows)
         .load(tile);
   };
   if (group.sample_bytes == 1)
@@ -117,7 +117,7 @@ __device__ __forceinline__ void load_tile(const GroupArguments& group,
 /// outside the inner loops, so they are decided at run time: that keeps the module small. The first
 /// `first_wave_rows` rows of blocks prefetch their tile while the launch before still runs.
 template <class Policy, class A>
-__global__ void __launch_bounds__(kThreads, resident_coarsened_blocks<A, Policy>())
+__global__ void __launch_bounds__(kTileThreads, resident_coarsened_blocks<A, Policy>())
     coarsened_kernel(const __grid_constant__ LaunchArguments arguments, int segments,
                      int first_wave_rows) {
   using Cell = typename A::Cell;
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads, resident_coarsened_blocks<A, Policy>
   };
   const int most_rows = Policy::kSegments ? rows_each(segments, mask.height) : mask.height;
   if (blockIdx.z == 0 && static_cast<int>(blockIdx.y) < first_wave_rows)
-    prefetch_tile<kThreads>(group, box_of(0, most_rows));
+    prefetch_tile<kTileThreads>(group, box_of(0, most_rows));
   await_previous_launch();
 
   if (!channel.filtered) {
@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kThreads, resident_coarsened_blocks<A, Policy>
   const std::uint8_t** source_rows = reinterpret_cast<const std::uint8_t**>(
       tile + static_cast<std::size_t>(tile_rows) * kParts * part);
   Weight* shared_weights = reinterpret_cast<Weight*>(source_rows + tile_rows);
-  typename A::Sum sum[kRows][kColumns] = {};
+  typename A::Sum sum[kThreadRows][kThreadColumns] = {};
   // Nearly all masks are one segment. The first segment is loaded before the loop: there no sums
   // occupy registers yet, so more words can be in flight at once.
   int first = 0, end = most_rows;
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(kThreads, resident_coarsened_blocks<A, Policy>
     const Weight* weights = shared_weights;
     if constexpr (!Policy::kSharedWeights)
       weights = ConstantStorage::weights<Weight>(mask) + first * mask.width;
-    const Cell* row = tile + thread_y * kRows * kParts * part + thread_x * kQuad;
+    const Cell* row = tile + thread_y * kThreadRows * kParts * part + thread_x * kQuad;
     Policy::template add<A>(sum, Cells<Cell>::of(row, part), weights, columns, end - first);
     if (!Policy::kSegments || next >= segments) break;
     first = next * most_rows;
@@ -179,10 +179,10 @@ __global__ void __launch_bounds__(kThreads, resident_coarsened_blocks<A, Policy>
     load_tile<1>(group, channel, box_of(first, end), source_rows, tile);
   }
 
-  const int y = tile_y + thread_y * kRows;
+  const int y = tile_y + thread_y * kThreadRows;
   if constexpr (std::is_same_v<typename A::Sum, float>) {
     if (stores_words(group, channel, tile_x)) {
-      store_words(group, channel, tile_x + thread_x * kColumns, y, sum);
+      store_words(group, channel, tile_x + thread_x * kThreadColumns, y, sum);
       return;
     }
   }
@@ -286,7 +286,7 @@ struct CoarsenedVariant {
     const Segments segments = segments_of(arguments, kernel);
     dim3 grid = grid_of_tiles(arguments.group, kTileWidth, kTileHeight);
     grid.z = static_cast<unsigned>(arguments.group.channels);
-    return launch_overlapping(kernel.function, grid, dim3(32, kThreads / 32), segments.bytes,
+    return launch_overlapping(kernel.function, grid, dim3(32, kTileThreads / 32), segments.bytes,
                               stream, arguments, segments.count, first_wave_rows(grid));
   }
 

@@ -13,26 +13,26 @@ namespace {
 /// weight_of(t) are the weights of the mask row that output row t multiplies it with; covers(t):
 /// there is one. Cells are read quad by quad, so that none of them occupies a register for long.
 template <int Taps, class A, class Read, class Covers, class WeightOf>
-__device__ __forceinline__ void add_row(typename A::Sum (&sum)[kRows][kColumns], Read&& read,
-                                        Covers&& covers, WeightOf&& weight_of) {
+__device__ __forceinline__ void add_row(typename A::Sum (&sum)[kThreadRows][kThreadColumns],
+                                        Read&& read, Covers&& covers, WeightOf&& weight_of) {
   using Cell = typename A::Cell;
   // A cell is converted to double once for both rows: conversions are slower than multiply-adds.
   using Value = std::conditional_t<std::is_same_v<typename A::Sum, double>, double, Cell>;
 #pragma unroll
-  for (int quad = 0; quad * kQuad < kColumns + Taps - 1; ++quad) {
+  for (int quad = 0; quad * kQuad < kThreadColumns + Taps - 1; ++quad) {
     Cell cell[kQuad];
     read(quad, cell);
 #pragma unroll
     for (int c = 0; c < kQuad; ++c) {
       const Value value = cell[c];
 #pragma unroll
-      for (int t = 0; t < kRows; ++t) {
+      for (int t = 0; t < kThreadRows; ++t) {
         if (!covers(t)) continue;
         const typename A::Weight* weight = weight_of(t);
 #pragma unroll
         for (int k = 0; k < Taps; ++k) {
           const int x = quad * kQuad + c - k;
-          if (x < 0 || x >= kColumns) continue;
+          if (x < 0 || x >= kThreadColumns) continue;
           if constexpr (std::is_same_v<Value, double>)
             sum[t][x] = fma(weight[k], value, sum[t][x]);
           else
@@ -72,20 +72,20 @@ __device__ __forceinline__ void read_weights(const Weight* from, Weight (&to)[Ta
 /// weights from row to row, an odd number if Odd.
 ///
 /// The weights are the same for all threads, so that they are kept in uniform registers: those of
-/// the kRows mask rows in use take none of a thread's own registers, and each weight is read once.
-/// The loop is unrolled kRows times, so that each mask row keeps its registers. With four output
-/// rows the code would be twice as long and miss the instruction cache from 9 columns on. The first
-/// cells of a row are read during the row before: small pictures, with few blocks, would wait for
-/// them.
+/// the kThreadRows mask rows in use take none of a thread's own registers, and each weight is read
+/// once. The loop is unrolled kThreadRows times, so that each mask row keeps its registers. With
+/// four output rows the code would be twice as long and miss the instruction cache from 9 columns
+/// on. The first cells of a row are read during the row before: small pictures, with few blocks,
+/// would wait for them.
 template <int Taps, bool Odd, class A>
-__device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kRows][kColumns],
+__device__ __forceinline__ void add_columns(typename A::Sum (&sum)[kThreadRows][kThreadColumns],
                                             Cells<typename A::Cell> cells,
                                             const typename A::Weight* weights, int pitch,
                                             int rows) {
-  static_assert(kRows == 2);
+  static_assert(kThreadRows == 2);
   typename A::Weight even[Taps];
   typename A::Weight odd[Taps];
-  constexpr int kLast = (kColumns + Taps - 2) / kQuad;
+  constexpr int kLast = (kThreadColumns + Taps - 2) / kQuad;
   typename A::Cell ahead[kQuad];
   const auto add = [&](auto& upper, auto& lower, auto covers, auto more) {
     const auto read = [&](int quad, auto& cell) {
@@ -139,7 +139,7 @@ struct Narrow {
   static __host__ __device__ int columns(int) { return Width; }
 
   template <class A>
-  static __device__ __forceinline__ void add(typename A::Sum (&sum)[kRows][kColumns],
+  static __device__ __forceinline__ void add(typename A::Sum (&sum)[kThreadRows][kThreadColumns],
                                              Cells<typename A::Cell> cells,
                                              const typename A::Weight* weights, int, int rows) {
     constexpr bool kOdd = Width % 2 != 0;
@@ -163,7 +163,7 @@ struct ColumnBlocks {
   static __host__ __device__ int columns(int mask_width) { return mask_width; }
 
   template <class A>
-  static __device__ __forceinline__ void add(typename A::Sum (&sum)[kRows][kColumns],
+  static __device__ __forceinline__ void add(typename A::Sum (&sum)[kThreadRows][kThreadColumns],
                                              Cells<typename A::Cell> cells,
                                              const typename A::Weight* weights, int columns,
                                              int rows) {
@@ -175,10 +175,9 @@ struct ColumnBlocks {
 
  private:
   template <class A, bool kOdd>
-  static __device__ __forceinline__ void add_blocks(typename A::Sum (&sum)[kRows][kColumns],
-                                                    Cells<typename A::Cell> cells,
-                                                    const typename A::Weight* weights, int columns,
-                                                    int rows) {
+  static __device__ __forceinline__ void add_blocks(
+      typename A::Sum (&sum)[kThreadRows][kThreadColumns], Cells<typename A::Cell> cells,
+      const typename A::Weight* weights, int columns, int rows) {
     int left = columns;
 #pragma unroll 1
     for (; left > kColumnBlock;
@@ -210,18 +209,18 @@ struct AnyMask {
   }
 
   template <class A>
-  static __device__ __forceinline__ void add(typename A::Sum (&sum)[kRows][kColumns],
+  static __device__ __forceinline__ void add(typename A::Sum (&sum)[kThreadRows][kThreadColumns],
                                              Cells<typename A::Cell> cells,
                                              const typename A::Weight* weights, int columns,
                                              int rows) {
 #pragma unroll 1
-    for (int r = 0; r < rows + kRows - 1; ++r, cells.next_row()) {
+    for (int r = 0; r < rows + kThreadRows - 1; ++r, cells.next_row()) {
       const auto add_taps = [&](int k, auto taps) {
         constexpr int kTaps = decltype(taps)::value;
         const auto covers = [&](int t) { return t <= r && r - t < rows; };
-        typename A::Weight weight[kRows][kTaps];
+        typename A::Weight weight[kThreadRows][kTaps];
 #pragma unroll
-        for (int t = 0; t < kRows; ++t)
+        for (int t = 0; t < kThreadRows; ++t)
           if (covers(t)) read_row<Padded>(weights + (r - t) * columns + k, weight[t]);
         const auto read = [&](int quad, auto& cell) {
           const int column = k + kQuad * quad;

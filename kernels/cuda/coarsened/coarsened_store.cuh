@@ -57,21 +57,22 @@ class OutputExchange {
  public:
   using Sum = typename A::Sum;
   /// Values between successive quads of a thread, chosen so that eight threads read all banks.
-  static constexpr int kPitch = kThreads * kQuad + 8;
-  static constexpr int kBytes = 4 * kRows * kQuads * kPitch;
+  static constexpr int kPitch = kTileThreads * kQuad + 8;
+  static constexpr int kBytes = 4 * kThreadRows * kQuads * kPitch;
   static constexpr bool kHoldSums = sizeof(Sum) == 4;
   using Value = std::conditional_t<kHoldSums, Sum, int>;
 
   __device__ OutputExchange(void* memory, int thread_x, int thread_y)
       : row_(static_cast<Value*>(memory) + thread_y * kThreadsX * kQuad), x_(thread_x) {}
 
-  __device__ void put(const Sum (&sum)[kRows][kColumns], const Epilogue& epilogue) const {
+  __device__ void put(const Sum (&sum)[kThreadRows][kThreadColumns],
+                      const Epilogue& epilogue) const {
 #pragma unroll
-    for (int i = 0; i < kRows * kColumns; i += 4) {
+    for (int i = 0; i < kThreadRows * kThreadColumns; i += 4) {
       int four[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const Sum& s = sum[i / kColumns][i % kColumns + j];
+        const Sum& s = sum[i / kThreadColumns][i % kThreadColumns + j];
         if constexpr (std::is_same_v<Sum, float>)
           four[j] = __float_as_int(s);
         else if constexpr (kHoldSums)
@@ -111,7 +112,7 @@ __device__ void store_codes(const GroupArguments& group, const ChannelArguments&
                      x + (kQuads - 1) * kNextQuad + kQuad <= group.width &&
                      (reinterpret_cast<std::uintptr_t>(to) | pitch) % kBytes == 0;
 #pragma unroll 1
-  for (int t = 0; t < kRows && y + t < group.height; ++t, to += pitch) {
+  for (int t = 0; t < kThreadRows && y + t < group.height; ++t, to += pitch) {
 #pragma unroll kAtOnce
     for (int h = 0; h < kQuads; ++h) {
       typename OutputExchange<A>::Value values[kQuad];
@@ -178,11 +179,11 @@ __device__ inline int byte_of(float v) {
 /// Stores directly from registers, which serves most frames: whole words of bytes, with an epilogue
 /// in float that does not divide. stores_words() must be true.
 __device__ inline void store_words(const GroupArguments& group, const ChannelArguments& channel,
-                                   int x, int y, const float (&sum)[kRows][kColumns]) {
+                                   int x, int y, const float (&sum)[kThreadRows][kThreadColumns]) {
   const EpilogueOf<float> epilogue = channel.epilogue.narrow;
   std::uint8_t* to = group.dst + sample_offset(group, channel, group.dst_pitch, x, y);
 #pragma unroll
-  for (int t = 0; t < kRows; ++t, to += group.dst_pitch) {
+  for (int t = 0; t < kThreadRows; ++t, to += group.dst_pitch) {
     if (y + t >= group.height) return;
     unsigned word[kQuads];
 #pragma unroll
@@ -204,7 +205,7 @@ __device__ inline bool stores_words(const GroupArguments& group, const ChannelAr
          channel.epilogue.max_code == 255 && !channel.epilogue.narrow.divide &&
          tile_x + kTileWidth <= group.width &&
          (reinterpret_cast<std::uintptr_t>(group.dst) + channel.offset | group.dst_pitch) %
-                 kColumns ==
+                 kThreadColumns ==
              0;
 }
 

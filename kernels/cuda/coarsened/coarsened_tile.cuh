@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kThreadsX = 8;
 constexpr int kThreadsY = 16;
-constexpr int kThreads = kThreadsX * kThreadsY;
-constexpr int kRows = 2;                  ///< Adjacent output rows of a thread.
-constexpr int kColumns = 16;              ///< Adjacent output columns of a thread.
-constexpr int kQuad = 4;                  ///< Columns that are read, and mostly stored, at once.
-constexpr int kQuads = kColumns / kQuad;  ///< Quads of a row of a thread.
-constexpr int kTileWidth = kThreadsX * kColumns;
-constexpr int kTileHeight = kThreadsY * kRows;
+constexpr int kTileThreads = kThreadsX * kThreadsY;
+constexpr int kThreadRows = 2;      ///< Adjacent output rows of a thread.
+constexpr int kThreadColumns = 16;  ///< Adjacent output columns of a thread.
+constexpr int kQuad = 4;            ///< Columns that are read, and mostly stored, at once.
+constexpr int kQuads = kThreadColumns / kQuad;  ///< Quads of a row of a thread.
+constexpr int kTileWidth = kThreadsX * kThreadColumns;
+constexpr int kTileHeight = kThreadsY * kThreadRows;
 static_assert(kTileWidth == kCoarsenedTileWidth && kTileHeight == kCoarsenedTileHeight,
               "plans show another tile");
 static_assert(kQuads == kParts, "neighbours would read the same banks");

@@ -26,6 +26,9 @@ constexpr int kProcessorThreads = 1536;
 constexpr int kProcessorThreads = 2048;
 #endif
 
+/// The mask of __shfl_sync() and the like in which all lanes of a warp take part.
+inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
+
 /// The epilogue in double. Out of line: it is long and rarely needed, and if it were inlined
 /// several times the loops of the kernels would not fit the instruction cache.
 static __device__ __noinline__ int finish_in_double(double sum, const Epilogue& e) {

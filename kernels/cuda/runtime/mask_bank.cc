@@ -12,6 +12,7 @@
 
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/handles.h"
+#include "kernels/cuda/runtime/wait.h"
 
 namespace convolve {
 
@@ -59,10 +60,8 @@ bool any_retired(const Entries& entries) {
                      [](const MaskBankEntry& entry) { return entry.retired; });
 }
 
-/// How long a filter waits for frames in flight that still read slots given back, and how often it
-/// looks.
+/// How long a filter waits for frames in flight that still read slots given back.
 constexpr std::chrono::seconds kLongestWait{1};
-constexpr std::chrono::microseconds kNap{50};
 
 }  // namespace
 

@@ -16,7 +16,6 @@ using Clock = std::chrono::steady_clock;
 /// A frame of 1080p crosses the bus in some 60 us: for so long the thread asks again and again.
 /// Later it sleeps in between, which costs it the time that the system takes to wake it.
 constexpr std::chrono::microseconds kEagerly{200};
-constexpr std::chrono::microseconds kNap{50};
 
 /// When an event of the process was last seen to have passed on each device.
 std::atomic<Clock::rep>& last_end(int device) {

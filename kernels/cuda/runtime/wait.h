@@ -16,6 +16,9 @@ namespace convolve {
 /// device still end.
 inline constexpr std::chrono::seconds kLongestSilence{5};
 
+/// How long a thread that waits for the GPU sleeps before it looks again.
+inline constexpr std::chrono::microseconds kNap{50};
+
 /// Waits until `event`, recorded in the current context on `device`, has passed. Looks for `stop`,
 /// which may be null, at least every millisecond. Errors: kStopped, with the event still to come;
 /// kDeviceLost, also after kLongestSilence, which is latched for the process as a sticky error is;

@@ -6,9 +6,9 @@
 // Fused, while input tile and halo fit shared memory: a block keeps the row sums of its tile and of
 // the halo rows there, so that nothing but the picture passes through global memory. Otherwise
 // there are two launches with a plane of row sums between them. Each thread slides a window of
-// registers along the axis of the pass and makes kRun adjacent outputs, so that one read serves
-// kRun multiply-adds. A mask of one row or column whose weights need several digits (kWide) takes a
-// single pass.
+// registers along the axis of the pass and makes kPassRun adjacent outputs, so that one read serves
+// kPassRun multiply-adds. A mask of one row or column whose weights need several digits (kWide)
+// takes a single pass.
 //
 // Operands: fused, cells and row sums lie in shared memory in rows of an odd pitch, since the lanes
 // of the row pass read 32 different rows. The row's weights, then the column's, lie in constant or
@@ -24,26 +24,26 @@
 namespace convolve {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kRun = 8;  ///< Adjacent outputs of a thread, on the axis of the pass.
+constexpr int kPassThreads = 256;
+constexpr int kPassRun = 8;  ///< Adjacent outputs of a thread, on the axis of the pass.
 
-/// sum[i] = sum over k of weights[k] * read(i + k), i = 0 .. kRun - 1.
+/// sum[i] = sum over k of weights[k] * read(i + k), i = 0 .. kPassRun - 1.
 template <class A, class Read, class Value>
 __device__ void slide(const typename A::Weight* weights, int taps, Read&& read,
-                      Value (&sum)[kRun]) {
-  decltype(read(0)) window[kRun];
+                      Value (&sum)[kPassRun]) {
+  decltype(read(0)) window[kPassRun];
 #pragma unroll
-  for (int i = 0; i < kRun - 1; ++i)
+  for (int i = 0; i < kPassRun - 1; ++i)
     window[i + 1] = read(i);
 #pragma unroll 4
   for (int k = 0; k < taps; ++k) {
 #pragma unroll
-    for (int i = 0; i < kRun - 1; ++i)
+    for (int i = 0; i < kPassRun - 1; ++i)
       window[i] = window[i + 1];
-    window[kRun - 1] = read(k + kRun - 1);
+    window[kPassRun - 1] = read(k + kPassRun - 1);
     const auto weight = weights[k];
 #pragma unroll
-    for (int i = 0; i < kRun; ++i)
+    for (int i = 0; i < kPassRun; ++i)
       sum[i] += weight * window[i];
   }
 }
@@ -57,7 +57,7 @@ __host__ __device__ constexpr int odd(int n) {
 template <class A, class Stored>
 __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& channel, int x0,
                           int y0, int width, int height) {
-  for (int i = threadIdx.x; i < width * height; i += kThreads) {
+  for (int i = threadIdx.x; i < width * height; i += kPassThreads) {
     const int x = x0 + i % width, y = y0 + i / width;
     if (x < group.width && y < group.height) copy_sample<Stored>(group, channel, x, y);
   }
@@ -65,7 +65,7 @@ __device__ void copy_tile(const GroupArguments& group, const ChannelArguments& c
 
 /// Both passes on one tile of one channel.
 template <class A, class Stored, class Storage>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPassThreads)
     fused_kernel(const __grid_constant__ LaunchArguments arguments) {
   using Cell = typename A::Cell;
   using Sum = typename A::Sum;
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads)
   // The wider type first: it needs the alignment.
   Sum* sums = shared_cells<Sum>();
   Cell* cells = reinterpret_cast<Cell*>(sums + rows * sum_pitch);
-  for (int r = threadIdx.x / 32; r < rows; r += kThreads / 32) {
+  for (int r = threadIdx.x / 32; r < rows; r += kPassThreads / 32) {
     const auto row = cell_row<Cell, Stored>(group, channel, y0 - mask.anchor_y + r);
     Cell* to = cells + r * cell_pitch;
     if (row.covers(x0 - mask.anchor_x, columns)) {
@@ -99,28 +99,28 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
 
   const auto* row_weights = Storage::template weights<typename A::Weight>(mask);
-  for (int i = threadIdx.x; i < rows * (width / kRun); i += kThreads) {
-    const int r = i % rows, x = i / rows * kRun;
+  for (int i = threadIdx.x; i < rows * (width / kPassRun); i += kPassThreads) {
+    const int r = i % rows, x = i / rows * kPassRun;
     const Cell* from = cells + r * cell_pitch + x;
-    Sum sum[kRun] = {};
+    Sum sum[kPassRun] = {};
     slide<A>(
         row_weights, mask.width, [from](int k) { return from[k]; }, sum);
 #pragma unroll
-    for (int j = 0; j < kRun; ++j)
+    for (int j = 0; j < kPassRun; ++j)
       sums[r * sum_pitch + x + j] = sum[j];
   }
   __syncthreads();
 
   const auto* column_weights = row_weights + mask.width;
-  for (int i = threadIdx.x; i < width * (height / kRun); i += kThreads) {
-    const int x = i % width, y = i / width * kRun;
+  for (int i = threadIdx.x; i < width * (height / kPassRun); i += kPassThreads) {
+    const int x = i % width, y = i / width * kPassRun;
     const Sum* from = sums + y * sum_pitch + x;
-    Sum sum[kRun] = {};
+    Sum sum[kPassRun] = {};
     slide<A>(
         column_weights, mask.height, [=](int k) { return from[k * sum_pitch]; }, sum);
     if (x0 + x >= group.width) continue;
 #pragma unroll
-    for (int j = 0; j < kRun; ++j)
+    for (int j = 0; j < kPassRun; ++j)
       if (y0 + y + j < group.height)
         store_sum<A, Stored>(group, channel, x0 + x, y0 + y + j, sum[j]);
   }
@@ -135,18 +135,18 @@ __device__ Sum* intermediate_row(const LaunchArguments& arguments, int channel, 
          static_cast<std::int64_t>(channel) * arguments.group.width;
 }
 
-/// First pass: kRun adjacent row sums a thread, cells through the L1 cache.
+/// First pass: kPassRun adjacent row sums a thread, cells through the L1 cache.
 template <class A, class Stored, class Storage>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPassThreads)
     row_kernel(const __grid_constant__ LaunchArguments arguments) {
   using Cell = typename A::Cell;
   const GroupArguments& group = arguments.group;
   const MaskArguments& mask = arguments.mask;
   const ChannelArguments& channel = group.channel[blockIdx.z];
   const int y = blockIdx.y;
-  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kRun;
+  const int x = static_cast<int>(blockIdx.x * kPassThreads + threadIdx.x) * kPassRun;
   if (!channel.filtered || x >= group.width) return;
-  typename A::Sum sum[kRun] = {};
+  typename A::Sum sum[kPassRun] = {};
   const int start = x - mask.anchor_x;
   const auto row = cell_row<Cell, Stored>(group, channel, y);
   slide<A>(
@@ -154,28 +154,28 @@ __global__ void __launch_bounds__(kThreads)
       [&](int k) { return row.at(start + k); }, sum);
   typename A::Sum* to = intermediate_row<typename A::Sum>(arguments, blockIdx.z, y);
 #pragma unroll
-  for (int j = 0; j < kRun; ++j)
+  for (int j = 0; j < kPassRun; ++j)
     if (x + j < group.width) to[x + j] = sum[j];
 }
 
-/// Second pass: a thread makes kRun outputs below each other. The row sums of a ghost row are those
-/// of the row that it repeats, or 0 without signal, as a border acts on each axis separately.
+/// Second pass: a thread makes kPassRun outputs below each other. The row sums of a ghost row are
+/// those of the row that it repeats, or 0 without signal, as a border acts on each axis separately.
 template <class A, class Stored, class Storage>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPassThreads)
     column_kernel(const __grid_constant__ LaunchArguments arguments) {
   using Sum = typename A::Sum;
   const GroupArguments& group = arguments.group;
   const MaskArguments& mask = arguments.mask;
   const ChannelArguments& channel = group.channel[blockIdx.z];
-  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
-  const int y = blockIdx.y * kRun;
+  const int x = static_cast<int>(blockIdx.x * kPassThreads + threadIdx.x);
+  const int y = blockIdx.y * kPassRun;
   if (x >= group.width) return;
   if (!channel.filtered) {
-    for (int j = 0; j < kRun && y + j < group.height; ++j)
+    for (int j = 0; j < kPassRun && y + j < group.height; ++j)
       copy_sample<Stored>(group, channel, x, y + j);
     return;
   }
-  Sum sum[kRun] = {};
+  Sum sum[kPassRun] = {};
   const int start = y - mask.anchor_y;
   slide<A>(
       Storage::template weights<typename A::Weight>(mask) + mask.width, mask.height,
@@ -185,20 +185,20 @@ __global__ void __launch_bounds__(kThreads)
       },
       sum);
 #pragma unroll
-  for (int j = 0; j < kRun; ++j)
+  for (int j = 0; j < kPassRun; ++j)
     if (y + j < group.height) store_sum<A, Stored>(group, channel, x, y + j, sum[j]);
 }
 
 /// The only pass of a one-dimensional mask whose weights need several digits: a thread makes one
 /// output. Of the two loops one has a single iteration.
 template <class A, class Stored, class Storage>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kPassThreads)
     single_kernel(const __grid_constant__ LaunchArguments arguments) {
   using Cell = typename A::Cell;
   const GroupArguments& group = arguments.group;
   const MaskArguments& mask = arguments.mask;
   const ChannelArguments& channel = group.channel[blockIdx.z];
-  const int x = static_cast<int>(blockIdx.x * kThreads + threadIdx.x);
+  const int x = static_cast<int>(blockIdx.x * kPassThreads + threadIdx.x);
   const int y = blockIdx.y;
   if (x >= group.width) return;
   if (!channel.filtered) {
@@ -216,16 +216,16 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// The kernels of an arithmetic: both passes fused, both passes as launches, or a single pass.
-struct Kernels {
+struct PassKernels {
   Kernel fused = nullptr;
   Kernel row = nullptr;
   Kernel column = nullptr;
   Kernel single = nullptr;
 };
 
-Kernels select_kernels(const LaunchArguments& arguments) {
+PassKernels select_kernels(const LaunchArguments& arguments) {
   return select_types_and_storage(
-      arguments, [](auto arithmetic, auto stored, auto storage) -> Kernels {
+      arguments, [](auto arithmetic, auto stored, auto storage) -> PassKernels {
         using A = decltype(arithmetic);
         using Stored = decltype(stored);
         using Storage = decltype(storage);
@@ -250,7 +250,7 @@ std::size_t fused_bytes(const LaunchArguments& arguments) {
 }
 
 cudaError_t load(const LaunchArguments& arguments) {
-  const Kernels kernels = select_kernels(arguments);
+  const PassKernels kernels = select_kernels(arguments);
   if (kernels.single != nullptr) return load_kernel(kernels.single, 0);
   if (is_fused(arguments)) return load_kernel(kernels.fused, fused_bytes(arguments));
   const cudaError_t error = load_kernel(kernels.row, 0);
@@ -259,25 +259,25 @@ cudaError_t load(const LaunchArguments& arguments) {
 
 cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   const GroupArguments& group = arguments.group;
-  const Kernels kernels = select_kernels(arguments);
+  const PassKernels kernels = select_kernels(arguments);
   const auto with_channels = [&group](dim3 grid) {
     grid.z = static_cast<unsigned>(group.channels);
     return grid;
   };
   if (kernels.single != nullptr)
-    return launch_kernel(kernels.single, with_channels(grid_of_tiles(group, kThreads, 1)),
-                         dim3(kThreads), 0, arguments, stream);
+    return launch_kernel(kernels.single, with_channels(grid_of_tiles(group, kPassThreads, 1)),
+                         dim3(kPassThreads), 0, arguments, stream);
   if (is_fused(arguments)) {
     const dim3 grid = grid_of_tiles(group, arguments.tile_width, arguments.tile_height);
-    return launch_kernel(kernels.fused, with_channels(grid), dim3(kThreads), fused_bytes(arguments),
-                         arguments, stream);
+    return launch_kernel(kernels.fused, with_channels(grid), dim3(kPassThreads),
+                         fused_bytes(arguments), arguments, stream);
   }
   const cudaError_t error =
-      launch_kernel(kernels.row, with_channels(grid_of_tiles(group, kThreads * kRun, 1)),
-                    dim3(kThreads), 0, arguments, stream);
+      launch_kernel(kernels.row, with_channels(grid_of_tiles(group, kPassThreads * kPassRun, 1)),
+                    dim3(kPassThreads), 0, arguments, stream);
   if (error != cudaSuccess) return error;
-  return launch_kernel(kernels.column, with_channels(grid_of_tiles(group, kThreads, kRun)),
-                       dim3(kThreads), 0, arguments, stream);
+  return launch_kernel(kernels.column, with_channels(grid_of_tiles(group, kPassThreads, kPassRun)),
+                       dim3(kPassThreads), 0, arguments, stream);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/separable/separable_fragments.h"
 
+#include "kernels/cuda/device/fragments.h"
+
 namespace convolve {
 namespace {
-
-constexpr int kLanes = 32;
-constexpr int kWords = 4;
 
 int row_output(int half, int m) {
   return 8 * (m % 8 / 2) + 4 * half + 2 * (m / 8) + m % 2;
@@ -32,8 +31,8 @@ void append(const std::vector<std::int32_t>& weights, int first, int chunks,
   for (int chunk = 0; chunk < chunks + 2; ++chunk)
     for (int half = 0; half < 2; ++half)
       for (int digit = 1; digit >= 0; --digit)
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int w = 0; w < kWords; ++w) {
+        for (int lane = 0; lane < kFragmentLanes; ++lane)
+          for (int w = 0; w < kFragmentWords; ++w) {
             const int m = lane / 4 + 8 * (w % 2);
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {

@@ -24,7 +24,7 @@
 namespace convolve {
 namespace {
 
-constexpr int kStages = 2;
+constexpr int kTileStages = 2;
 constexpr int kResidentBlocks = 4;  ///< Blocks that a multiprocessor holds.
 
 /// The tile of input rows that a block has in a stage.
@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(kSeparableThreads, kResidentBlocks)
   if (blockIdx.z == 0)
     prefetch_pixels(a.group, block_x, block_y, kStrip * kWarps, 32 * s.iterations);
   const RowFiller filler(a.group, channel, shape.tile, block_x - shape.margin, a.mask.width,
-                         reinterpret_cast<std::uint16_t*>(memory + kStages * stage_bytes));
+                         reinterpret_cast<std::uint16_t*>(memory + kTileStages * stage_bytes));
   const SumOutput output(a.group, channel, patches[threadIdx.y]);
   await_previous_launch();
   const int lane = threadIdx.x, strip = kStrip * static_cast<int>(threadIdx.y);
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(kSeparableThreads, kResidentBlocks)
   for (int iteration = -1; iteration < iterations; ++iteration) {
     int sum[2][2][2][4] = {};
     if (iteration >= 0) {
-      std::uint8_t* const stage = memory + iteration % kStages * stage_bytes;
+      std::uint8_t* const stage = memory + iteration % kTileStages * stage_bytes;
       RowWeights<kRowChunks> weights;
       weights.load(a);
       wait_for_copies();
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kSeparableThreads, kResidentBlocks)
     }
     if (iteration + 1 < iterations)
       filler.fill(block_y - a.mask.anchor_y + 32 * (iteration + 1),
-                  memory + (iteration + 1) % kStages * stage_bytes);
+                  memory + (iteration + 1) % kTileStages * stage_bytes);
     if (iteration < 0) continue;
 #pragma unroll
     for (int c = 0; c + 1 < kColumnChunks; ++c)
@@ -267,7 +267,7 @@ Kernel select_kernel(const SeparableArguments& s) {
 
 std::size_t stages_bytes(const SeparableArguments& s) {
   const RowTile tile = fused_shape(s).tile;
-  return static_cast<std::size_t>(kStages * tile.bytes() + tile.table_bytes());
+  return static_cast<std::size_t>(kTileStages * tile.bytes() + tile.table_bytes());
 }
 
 /// Iterations of a block with which the device is done soonest: with more of them fewer row sums

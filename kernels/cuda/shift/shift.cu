@@ -24,8 +24,8 @@
 namespace convolve {
 namespace {
 
-constexpr int kBlockWidth = 32;
-constexpr int kBlockHeight = 8;
+constexpr int kShiftBlockWidth = 32;
+constexpr int kShiftBlockHeight = 8;
 
 /// Words of a stretch, the part of a row that a thread moves: whole pixels and whole vectors of 16
 /// bytes.
@@ -140,17 +140,17 @@ __device__ void move_pixel(const ShiftArguments& arguments, int x, int y) {
 
 /// Moves stretches and edge pixels. kMap: codes change.
 template <class Stored, int kChannels, bool kMap>
-__global__ void __launch_bounds__(kBlockWidth* kBlockHeight)
+__global__ void __launch_bounds__(kShiftBlockWidth* kShiftBlockHeight)
     move(const __grid_constant__ ShiftArguments arguments) {
   constexpr int kWords = words_of(kChannels);
   const GroupArguments& group = arguments.group;
-  const int y = static_cast<int>(blockIdx.y * kBlockHeight + threadIdx.y);
+  const int y = static_cast<int>(blockIdx.y * kShiftBlockHeight + threadIdx.y);
   const int column = static_cast<int>(blockIdx.x) - arguments.edge_columns;
   admit_next_launch();
   if (y >= group.height) return;
   await_previous_launch();
   if (column < 0) {
-    const int edge = static_cast<int>(blockIdx.x * kBlockWidth + threadIdx.x);
+    const int edge = static_cast<int>(blockIdx.x * kShiftBlockWidth + threadIdx.x);
     if (edge >= arguments.edge_pixels) return;
     const int left = arguments.inner_first * 4 * kWords / group.step;
     const int inner = group.width - arguments.edge_pixels;
@@ -162,7 +162,8 @@ __global__ void __launch_bounds__(kBlockWidth* kBlockHeight)
     return;
   }
 
-  const int stretch = arguments.inner_first + column * kBlockWidth + static_cast<int>(threadIdx.x);
+  const int stretch =
+      arguments.inner_first + column * kShiftBlockWidth + static_cast<int>(threadIdx.x);
   if (stretch >= arguments.inner_end) return;
   const int at = stretch * 4 * kWords;
   const int from =
@@ -284,7 +285,7 @@ void find_inner_stretches(ShiftArguments& arguments) {
   }
   const int inner = (arguments.inner_end - arguments.inner_first) * bytes / group.step;
   arguments.edge_pixels = group.width - inner;
-  arguments.edge_columns = (arguments.edge_pixels + kBlockWidth - 1) / kBlockWidth;
+  arguments.edge_columns = (arguments.edge_pixels + kShiftBlockWidth - 1) / kShiftBlockWidth;
 }
 
 cudaError_t upload(const void*, std::size_t, int, cudaStream_t) {
@@ -306,11 +307,12 @@ cudaError_t launch(const LaunchArguments& arguments, cudaStream_t stream) {
   shift.y = -arguments.mask.anchor_y;
   const bool map = describe(shift);
   find_inner_stretches(shift);
-  const int inner_columns = (shift.inner_end - shift.inner_first + kBlockWidth - 1) / kBlockWidth;
+  const int inner_columns =
+      (shift.inner_end - shift.inner_first + kShiftBlockWidth - 1) / kShiftBlockWidth;
   GroupArguments blocks = shift.group;
   blocks.width = shift.edge_columns + inner_columns;
-  return launch_overlapping(select(shift.group, map), grid_of_tiles(blocks, 1, kBlockHeight),
-                            dim3(kBlockWidth, kBlockHeight), 0, stream, shift);
+  return launch_overlapping(select(shift.group, map), grid_of_tiles(blocks, 1, kShiftBlockHeight),
+                            dim3(kShiftBlockWidth, kShiftBlockHeight), 0, stream, shift);
 }
 
 }  // namespace

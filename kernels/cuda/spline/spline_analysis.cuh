@@ -86,10 +86,10 @@ __device__ __noinline__ unsigned gather_pixels(const Samples& samples, int x, in
 
 /// Reads four adjacent columns, from x on, row after row. kRows: rows that one call loads together.
 template <int kRows>
-class ColumnReader {
+class SplineColumnReader {
  public:
   /// `rows`: the row of the picture that each row to be read is, or kNoSignal.
-  __device__ ColumnReader(const Samples& samples, int width, int x, const int* rows)
+  __device__ SplineColumnReader(const Samples& samples, int width, int x, const int* rows)
       : samples_(samples),
         whole_(samples.words() && x + 4 <= width),
         x_(x),
@@ -127,7 +127,7 @@ __device__ void analyse_columns(const LaunchArguments& a, const Samples& samples
                                 const uint4* analysis_weights, const FloatPlane& analysis,
                                 const int* rows, int x, int begin, int end) {
   const int spacing = a.spline.column.spacing;
-  ColumnReader<2 * kPairs> reader(samples, a.group.width, x, rows);
+  SplineColumnReader<2 * kPairs> reader(samples, a.group.width, x, rows);
   unsigned next[2 * kPairs];
   reader.next(next);
   // For each of the four columns the unfinished splines: sum[m] is that of the spline that began m

@@ -5,13 +5,11 @@
 #include <cstddef>
 
 #include "kernels/core/base/round.h"
+#include "kernels/cuda/device/fragments.h"
 #include "kernels/cuda/tensor/tensor.h"
 
 namespace convolve {
 namespace {
-
-constexpr int kLanes = 32;
-constexpr int kWords = 4;
 
 /// The weight by which output byte `dx` of a column multiplies byte `b` of its windows in mask row
 /// `ky`.
@@ -63,12 +61,12 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
   const TensorWindow window = tensor_window(plane, phases, mask);
   std::vector<std::uint32_t> words;
   words.reserve(static_cast<std::size_t>(weights.digits * window.segments * mask.height + 1) *
-                kLanes * kWords);
+                kFragmentLanes * kFragmentWords);
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int segment = 0; segment < window.segments; ++segment)
       for (int ky = 0; ky < mask.height; ++ky)
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int w = 0; w < kWords; ++w) {
+        for (int lane = 0; lane < kFragmentLanes; ++lane)
+          for (int w = 0; w < kFragmentWords; ++w) {
             const int dx = 2 * (lane / 4) + w % 2;
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {
@@ -79,7 +77,7 @@ std::vector<std::uint32_t> tensor_fragments(const PlaneFormat& plane, const Byte
             }
             words.push_back(word);
           }
-  words.resize(words.size() + kLanes * kWords, 0);
+  words.resize(words.size() + kFragmentLanes * kFragmentWords, 0);
   return words;
 }
 
@@ -92,11 +90,12 @@ std::vector<std::uint32_t> pair_fragments(const PlaneFormat& plane, const BytePh
   }
   const int left = kPairLeft - window.shift;
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>(weights.digits * window.row_groups * kLanes * kWords));
+  words.reserve(static_cast<std::size_t>(weights.digits * window.row_groups * kFragmentLanes *
+                                         kFragmentWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int step = 0; step < window.row_groups; ++step)
-      for (int lane = 0; lane < kLanes; ++lane)
-        for (int w = 0; w < kWords; ++w) {
+      for (int lane = 0; lane < kFragmentLanes; ++lane)
+        for (int w = 0; w < kFragmentWords; ++w) {
           const int ky = 4 * step + lane % 4 - lane / 4;
           std::uint32_t word = 0;
           for (int j = 0; j < 4 && ky >= 0 && ky < mask.height; ++j) {
@@ -113,13 +112,13 @@ std::vector<std::uint32_t> quad_fragments(const Mask& mask, const DigitWeights& 
   const QuadWindow window = quad_window(mask);
   const int row_group_pairs = window.row_groups - 1;
   std::vector<std::uint32_t> words;
-  words.reserve(
-      static_cast<std::size_t>(weights.digits * window.words * row_group_pairs * kLanes * kWords));
+  words.reserve(static_cast<std::size_t>(weights.digits * window.words * row_group_pairs *
+                                         kFragmentLanes * kFragmentWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int m = 0; m < window.words; ++m)
       for (int row_group = 0; row_group < row_group_pairs; ++row_group)
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int w = 0; w < kWords; ++w) {
+        for (int lane = 0; lane < kFragmentLanes; ++lane)
+          for (int w = 0; w < kFragmentWords; ++w) {
             const int ky = 4 * (row_group + w / 2) + lane % 4 - lane / 4 % 4;
             const int dx = 2 * (lane / 16) + w % 2;
             std::uint32_t word = 0;
@@ -137,11 +136,11 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
   const int halves = window.sparse ? 1 : 2;
   std::vector<std::uint32_t> words;
   words.reserve(static_cast<std::size_t>(
-      (kMostDigits * window.product_row_groups * halves * kWords + 1) * kLanes));
+      (kMostDigits * window.product_row_groups * halves * kFragmentWords + 1) * kFragmentLanes));
   // Metadata of operand A's row c, and of row c + 8, which is the other output row and has the
   // same: lanes 4 c and 4 c + 1 hold those of words 0 and 1 of the window, lanes 4 c + 2 and 4 c +
   // 3 those of words 2 and 3, four bits for each of four picture rows.
-  for (int lane = 0; window.sparse && lane < kLanes; ++lane) {
+  for (int lane = 0; window.sparse && lane < kFragmentLanes; ++lane) {
     std::uint32_t bits = 0;
     for (int n = 0; n < 8; ++n) {
       const SparseMetadata metadata = sparse_metadata(mask, 2 * (lane % 4 / 2) + n / 4, lane / 4);
@@ -152,8 +151,8 @@ std::vector<std::uint32_t> octet_fragments(const OctetWindow& window, const Mask
   for (int digit = 0; digit < kMostDigits; ++digit)
     for (int row_group = 0; row_group < window.product_row_groups; ++row_group)
       for (int half = 0; half < halves; ++half)
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int w = 0; w < kWords; ++w) {
+        for (int lane = 0; lane < kFragmentLanes; ++lane)
+          for (int w = 0; w < kFragmentWords; ++w) {
             const int c = lane / 4;
             std::uint32_t word = 0;
             for (int j = 0; digit < weights.digits && j < 4; ++j) {
@@ -177,13 +176,14 @@ std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& 
   const TileWindow window = tile_window(mask);
   const int samples = kWindowBytes / window.window_rows;
   std::vector<std::uint32_t> words;
-  words.reserve(static_cast<std::size_t>(
-      (weights.digits * window.segments * window.windows_down + 1) * kLanes * kWords));
+  words.reserve(
+      static_cast<std::size_t>((weights.digits * window.segments * window.windows_down + 1) *
+                               kFragmentLanes * kFragmentWords));
   for (int digit = weights.digits - 1; digit >= 0; --digit)
     for (int segment = 0; segment < window.segments; ++segment)
       for (int step = 0; step < window.windows_down; ++step)
-        for (int lane = 0; lane < kLanes; ++lane)
-          for (int w = 0; w < kWords; ++w) {
+        for (int lane = 0; lane < kFragmentLanes; ++lane)
+          for (int w = 0; w < kFragmentWords; ++w) {
             std::uint32_t word = 0;
             for (int j = 0; j < 4; ++j) {
               const int position = 8 * (lane % 4) + 4 * (w / 2) + j;
@@ -194,7 +194,7 @@ std::vector<std::uint32_t> tile_fragments(const Mask& mask, const DigitWeights& 
             }
             words.push_back(word);
           }
-  words.resize(words.size() + kLanes * kWords, 0);
+  words.resize(words.size() + kFragmentLanes * kFragmentWords, 0);
   return words;
 }
 

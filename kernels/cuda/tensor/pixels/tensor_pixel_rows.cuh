@@ -13,8 +13,8 @@ namespace convolve {
 namespace {
 
 constexpr int kFiltered =
-    3;                      ///< Filtered components of a pixel, whether it has three bytes or four.
-constexpr int kStages = 4;  ///< Stages of eight rows: two that a step reads, two in flight.
+    3;  ///< Filtered components of a pixel, whether it has three bytes or four.
+constexpr int kPixelStages = 4;    ///< Stages of eight rows: two that a step reads, two in flight.
 constexpr int kVectorLength = 16;  ///< Bytes that a lane loads or stores at once.
 
 /// A warp's shared memory: a ring buffer of picture rows, and the samples of a step.
@@ -32,7 +32,7 @@ struct PixelRing {
       kPixelBytes == 3 ? kRowGroupRows * kPitch : 80 * kVectorLength;
   static constexpr int kStageBytes = 2 * kRowGroupBytes;
 
-  std::uint8_t rows[kStages * kStageBytes];
+  std::uint8_t rows[kPixelStages * kStageBytes];
   std::uint8_t samples[kRows * kTileBytes];
 
   /// Bytes from the beginning of a stage to row r in it.

@@ -315,7 +315,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
   PixelOutput<kPixelBytes> output(a, plane, ring, x, y);
   await_previous_launch();
 #pragma unroll 1
-  for (int stage = 0; stage < kStages; ++stage)
+  for (int stage = 0; stage < kPixelStages; ++stage)
     rows.start(ring.rows + stage * Ring::kStageBytes);
   // Offsets of stages in the ring: the first that the step before read, and the two that this step
   // reads.
@@ -324,9 +324,9 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
 #pragma unroll 1
   for (int step = 0;; ++step) {
     if (step == 0)
-      wait_for_stages<kStages - 2>();
+      wait_for_stages<kPixelStages - 2>();
     else
-      wait_for_stages<kStages - 3>();
+      wait_for_stages<kPixelStages - 3>();
     __syncwarp();
     // All lanes have left their samples of the step before.
     if (step > 0) output.store(ring, last, near);
@@ -346,7 +346,7 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
     if (step > 0) rows.start(ring.rows + last);
     last = near;
     near = far;
-    far = far + Ring::kStageBytes == kStages * Ring::kStageBytes ? 0 : far + Ring::kStageBytes;
+    far = far + Ring::kStageBytes == kPixelStages * Ring::kStageBytes ? 0 : far + Ring::kStageBytes;
   }
 }
 
