@@ -58,6 +58,25 @@ find "$dest" -type f \( -executable -o -name '*.so' \) -exec ldd {} + 2>/dev/nul
   [[ $(basename "$library") =~ $own ]] || copy "$library" "$dest/lib"
 done
 
+# What tests/mutants/relink.py compiles and links faulty kernels with: the sources, and the objects
+# of the build without their debug information. Meson's archives are thin and only name them.
+mkdir -p "$dest"/{link,mutants,source}
+cp -r kernels "$dest/source"
+cp tests/mutants/*.py "$dest/mutants"
+cp /usr/lib/*/libgtest.a /usr/lib/*/libgtest_main.a "$dest/link"
+while read -r archive; do
+  whole=$dest/link/$(basename "$archive")
+  printf '%s\n' "create $whole" "addlib $archive" save end | ar -M
+  strip --strip-debug "$whole"
+done < <(find build-pack/kernels build-pack/tests/kernels -name '*.a')
+for program in build-pack/tests/kernels/*.p; do
+  [[ $program != *.a.p ]] || continue
+  mkdir "$dest/link/$(basename "$program" .p)"
+  for object in "$program"/*.o; do
+    strip --strip-debug -o "$dest/link/$(basename "$program" .p)/$(basename "$object")" "$object"
+  done
+done
+
 cp tests/gpu/run.sh tests/gpu/env.sh tests/gpu/suites.sh "$dest/"
 cp tests/benchmarks/peers_gpu.py "$dest/tests/"
 cp tests/examples/contact-sheet.png "$dest/data/picture.png"

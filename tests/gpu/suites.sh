@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances order check sweep memcheck racecheck
             initcheck synccheck start_stop contexts fault sizes epilogues alignments storm
-            pipelines benchmark speed grid)
+            pipelines benchmark speed grid mutants)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -197,6 +197,9 @@ suite_grid() {
   "$here/tests/bench_planes" --grid --commit="$(<"$here/data/commit")" --seconds=0.02 \
     --json="$out/grid.json"
 }
+
+# Faults planted in CUDA code, each of which some test must catch; compiles, so it wants many cores.
+suite_mutants() { python3 "$here/mutants/relink.py" "$here"; }
 
 # The planner's constants for this GPU: calibrate.log is the row. Only run if asked for.
 suite_calibrate() {
