@@ -318,6 +318,21 @@ TEST(Planner, UnalignedPlanesGoToFormsThatTakeThem) {
     }
 }
 
+TEST(Planner, BandsWantAlignedPlanes) {
+  Options options = forced(KernelKind::kBox);
+  const FrameFormat format = grey(3840, 2160);
+  ASSERT_EQ(make_plan(format, mask_of("box:71"), options, h100()).value().form, Form::kBoxBands);
+  // Planes on 24 bytes lie on 8.
+  for (const int alignment : {1, 8, 24}) {
+    options.form.reset();
+    options.alignment = alignment;
+    EXPECT_NE(make_plan(format, mask_of("box:71"), options, h100()).value().form, Form::kBoxBands)
+        << alignment;
+    options.form = Form::kBoxBands;
+    EXPECT_FALSE(make_plan(format, mask_of("box:71"), options, h100()).ok()) << alignment;
+  }
+}
+
 // Where both serve, rows slide: predictions of the two are close, and of packed 4:2:2 those of
 // columns are less.
 TEST(Planner, RowsSlideWhereTheyCan) {

@@ -40,8 +40,7 @@ Form form_by_planes(const PlanRequest& request) {
 
 /// True if bands serve all planes, and may load them as they lie.
 bool bands_serve(const PlanRequest& request) {
-  if (!request.on_cuda() || form_info(Form::kBoxBands).alignment > request.options.alignment)
-    return false;
+  if (!request.on_cuda() || !request.lies_for(Form::kBoxBands)) return false;
   const FrameFormat& format = request.format;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, /*weighting=*/false);

@@ -24,6 +24,8 @@ struct PlanRequest {
   bool allows(Form form) const { return !options.form || *options.form == form; }
   /// True if `form` is asked for.
   bool asks(Form form) const { return options.form == form; }
+  /// True if planes lie as the kernels of `form` want them: on a multiple of its alignment.
+  bool lies_for(Form form) const { return options.alignment % form_info(form).alignment == 0; }
 };
 
 /// The plan of `request`: what make_plan() does, with the weights left in request.weights.

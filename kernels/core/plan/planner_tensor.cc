@@ -42,8 +42,8 @@ std::optional<Plan> cheapest_form(const PlanRequest& request, Plan plan, const A
   double least = std::numeric_limits<double>::infinity();
   for (int f = kFirstTensorForm; f <= kLastTensorForm; ++f) {
     plan.form = static_cast<Form>(f);
-    if (!request.allows(plan.form) || form_info(plan.form).alignment > request.options.alignment ||
-        !allowed(plan.form) || slides_instead(request, plan, units) ||
+    if (!request.allows(plan.form) || !request.lies_for(plan.form) || !allowed(plan.form) ||
+        slides_instead(request, plan, units) ||
         !tensor_form_serves(plan.form, request.format, request.mask, plan.digits, units))
       continue;
     const double predicted = predicted_microseconds(request, plan);
