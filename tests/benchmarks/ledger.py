@@ -25,6 +25,7 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NOTICEABLE = 1.05
 HOPPER_FORMS = {"tensor-warpgroups", "tensor-split-warpgroups"}
+STUB = re.compile(r"L(\d+)(__device_stub__\S*)")
 FORM_ROW = re.compile(r'\{\s*Form::\w+,\s*KernelKind::\w+,\s*CostClass::\w+,\s*\d+,\s*"([^"]*)",'
                       r'\s*"([^"]*)"')
 
@@ -85,9 +86,11 @@ def compile_seconds(build):
 
 
 def kernels_in(compiled):
-    """How many kernels an object has: nvcc makes a host function that launches each."""
+    """How many kernels an object has: nvcc makes a host function for each that launches it, which
+    may be inlined, but its statics keep its name, whose length stands before it.
+    """
     symbols = subprocess.run(["nm", str(compiled)], capture_output=True, text=True, check=True)
-    return len(re.findall(r" [tT] _Z[^\n]*__device_stub__", symbols.stdout))
+    return len({match[2][:int(match[1])] for match in STUB.finditer(symbols.stdout)})
 
 
 def lines_of_room(room):
