@@ -80,7 +80,7 @@ done
 cp tests/gpu/run.sh tests/gpu/env.sh tests/gpu/suites.sh "$dest/"
 cp tests/benchmarks/peers_gpu.py "$dest/tests/"
 cp tests/examples/contact-sheet.png "$dest/data/picture.png"
-cp tests/kernels/refusals.txt "$dest/data/"
+cp tests/kernels/refusals.txt tests/kernels/forms.txt "$dest/data/"
 cp -r tests/storm/corpus "$dest/data/storm"
 { git describe --always --dirty 2>/dev/null || echo unknown; } >"$dest/data/commit"
 

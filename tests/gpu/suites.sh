@@ -4,12 +4,13 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop contexts fault sizes epilogues alignments storm
+            initcheck synccheck start_stop contexts fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid mutants)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
-  "$here/tests/conformance" --backend=cuda --full --refusals="$here/data/refusals.txt"
+  "$here/tests/conformance" --backend=cuda --full \
+    --refusals="$here/data/refusals.txt" --forms="$here/data/forms.txt"
 }
 
 # Every format of the table through the element: all sizes, masks and borders.
@@ -42,6 +43,13 @@ suite_epilogues() { "$here/tests/epilogues_test"; }
 
 # Frames in device memory at every address and with pitches of every residue, against the CPU.
 suite_alignments() { "$here/tests/alignments_test"; }
+
+# Pictures of 3840x2160 in every way under all borders, against the CPU.
+suite_large() { "$here/tests/large_pictures_test"; }
+
+# Sides of 32,768 and planes of more than 2 GiB, which take 20 GiB of host memory a thread: for a
+# release.
+suite_giant() { "$here/tests/large_pictures_test" --giant --threads="${GIANT_THREADS:-4}"; }
 
 # Launches that overlap keep their stream's order.
 suite_order() { "$here/tests/order_test"; }

@@ -234,6 +234,25 @@ void CaseBuilder::fields() {
     }
 }
 
+bool is_tiled(KernelKind kernel) {
+  return kernel == KernelKind::kTiledInput || kernel == KernelKind::kTiledOutput ||
+         kernel == KernelKind::kCachedHalo;
+}
+
+std::vector<int> Case::tile_widths_of(KernelKind kernel) const {
+  return is_tiled(kernel) ? tile_widths : std::vector<int>{0};
+}
+
+Options Case::options(KernelKind kernel, std::optional<Form> form, int tile_width) const {
+  Options options;
+  options.kernel = kernel;
+  options.form = form;
+  options.tile_width = tile_width;
+  options.scale = scale;
+  options.bias = bias;
+  return options;
+}
+
 std::string Case::name() const {
   return suite + " " + mask->name + " " + std::to_string(width) + "x" + std::to_string(height) +
          " " + samples.name;

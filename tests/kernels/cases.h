@@ -2,6 +2,7 @@
 // What the conformance run tries: every row is a mask, a picture and the ways to lay it out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,20 @@ struct Case {
   /// The convolver is planned for a frame this many rows and columns larger (a field).
   int spare = 0;
 
+  /// The kernel is one that the case is for.
+  bool takes(KernelKind kernel) const { return only == KernelKind::kAuto || only == kernel; }
+  /// Those to plan for a kernel: one, 0, for kernels without tiles to choose.
+  std::vector<int> tile_widths_of(KernelKind kernel) const;
+  Options options(KernelKind kernel, std::optional<Form> form, int tile_width) const;
+
   /// "matrix random-5x5-real 31x33 u16"
   std::string name() const;
   /// Rough work, to start the long cases first.
   double cost() const;
 };
+
+/// True for kernels whose tile width a user may ask for.
+bool is_tiled(KernelKind kernel);
 
 /// All cases; with `quick` a selection that keeps every suite.
 std::vector<Case> make_cases(bool quick);

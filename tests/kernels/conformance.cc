@@ -2,9 +2,11 @@
 // Every kernel of a backend against the exact reference.
 //
 //   conformance [--backend=cpu|cuda] [--kernel=NICK] [--quick|--full] [--every=N] [--threads=N]
-//               [--refusals=FILE | --list-refusals]
+//               [--refusals=FILE | --list-refusals] [--forms=FILE | --list-forms] [--plans]
 //
-// With --every=N one case of N is run.
+// With --every=N one case of N is run. FILEs hold what a full run must refuse, and how many cases
+// each form must serve and decline. With --plans nothing runs: the forms are those that would be
+// planned, on CUDA for an H100, which needs no GPU.
 //
 // Exit status: 0 all passed, 1 failures, 2 bad usage, 77 no GPU (a failure if the environment says
 // CUDACONVOLVE_REQUIRE_GPU=1). The last line reads "N passed, N failed".
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "tests/kernels/runner.h"
+#include "tests/kernels/ways.h"
 
 namespace convolve::testing {
 namespace {
@@ -36,7 +39,10 @@ struct Arguments {
   bool quick = false;
   int every = 1;
   bool list_refusals = false;
+  bool list_forms = false;
+  bool plans = false;
   std::string refusals_file;
+  std::string forms_file;
   int threads = 0;
 };
 
@@ -65,6 +71,12 @@ bool parse_arguments(int argc, char** argv, Arguments* arguments) {
       arguments->quick = false;
     else if (word == "--list-refusals")
       arguments->list_refusals = true;
+    else if (word == "--list-forms")
+      arguments->list_forms = true;
+    else if (word == "--plans")
+      arguments->plans = true;
+    else if (name == "--forms" && !value.empty())
+      arguments->forms_file = value;
     else if (name == "--refusals" && !value.empty())
       arguments->refusals_file = value;
     else if (name == "--every" && std::atoi(value.c_str()) > 0)
@@ -144,6 +156,41 @@ Result<Tally> run_all(const Arguments& arguments, std::vector<Case> cases, int c
   return tally;
 }
 
+/// What each form would serve and decline.
+FormCounts count_plans(const Arguments& arguments, int threads) {
+  DeviceCapabilities device = h100();
+  if (arguments.backend == BackendKind::kCpu) device = DeviceCapabilities();
+  const std::vector<Case> cases = make_cases(arguments.quick);
+  const std::vector<KernelKind> kernels = chosen_kernels(arguments);
+  std::vector<FormCounts> counts(static_cast<std::size_t>(threads));
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> workers;
+  for (FormCounts& mine : counts)
+    workers.emplace_back([&cases, &kernels, &device, &next, &mine] {
+      for (std::size_t k = next++; k < cases.size(); k = next++)
+        mine.add_plans(cases[k], kernels, device);
+    });
+  for (std::thread& worker : workers)
+    worker.join();
+  FormCounts sum;
+  for (const FormCounts& each : counts)
+    sum.add(each);
+  return sum;
+}
+
+int run_plans(const Arguments& arguments, int threads) {
+  const std::set<std::string> lines = count_plans(arguments, threads).lines(arguments.backend);
+  if (arguments.list_forms) {
+    for (const std::string& line : lines)
+      std::printf("%s\n", line.c_str());
+    return 0;
+  }
+  const bool same =
+      check_forms(arguments.forms_file, arguments.backend, chosen_kernels(arguments), lines);
+  std::printf("%zu passed, %d failed\n", same ? lines.size() : 0, same ? 0 : 1);
+  return same && !lines.empty() ? 0 : 1;
+}
+
 /// The pinned refusals of this backend and the chosen kernels.
 std::set<std::string> pinned_refusals(const Arguments& arguments, std::istream& file) {
   std::set<std::string> pinned;
@@ -197,14 +244,16 @@ std::int64_t print_table(const Tally& tally) {
 
 int run(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (arguments.plans)
+    return run_plans(arguments, arguments.threads > 0 ? arguments.threads : processors);
   if (const auto devices = open_devices(arguments.backend); !devices.ok()) {
     const char* required = std::getenv("CUDACONVOLVE_REQUIRE_GPU");
     const bool must = required != nullptr && std::strcmp(required, "1") == 0;
     std::printf("%s: %s\n", must ? "FAIL" : "SKIP", devices.status().message().c_str());
     return must ? 1 : kExitSkipped;
   }
-  int runners = arguments.threads;
-  if (runners == 0) runners = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  int runners = arguments.threads > 0 ? arguments.threads : processors;
   if (arguments.backend == BackendKind::kCuda) runners = std::min(runners, kMostRunnersOnCuda);
   Result<Tally> result = run_all(arguments, make_cases(arguments.quick), runners);
   if (!result.ok()) {
@@ -217,6 +266,12 @@ int run(const Arguments& arguments) {
       std::printf("%s\n", line.c_str());
     return 0;
   }
+  const std::set<std::string> forms = tally.forms.lines(arguments.backend);
+  if (arguments.list_forms) {
+    for (const std::string& line : forms)
+      std::printf("%s\n", line.c_str());
+    return 0;
+  }
   std::int64_t failed = print_table(tally);
   std::int64_t cases = 0;
   for (const auto& [kernel, row] : tally.kernels)
@@ -225,6 +280,13 @@ int run(const Arguments& arguments) {
     std::printf("FAIL %s\n", failure.c_str());
   if (!arguments.refusals_file.empty()) {
     failed += check_refusals(arguments, tally) ? 0 : 1;
+    ++cases;
+  }
+  // A part of the cases says nothing of their number.
+  if (!arguments.forms_file.empty() && !arguments.quick && arguments.every == 1) {
+    const bool same =
+        check_forms(arguments.forms_file, arguments.backend, chosen_kernels(arguments), forms);
+    failed += same ? 0 : 1;
     ++cases;
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -244,7 +306,8 @@ int main(int argc, char** argv) {
   if (!convolve::testing::parse_arguments(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: conformance [--backend=cpu|cuda] [--kernel=NICK] [--quick|--full] "
-                 "[--every=N] [--threads=N] [--refusals=FILE | --list-refusals]\n");
+                 "[--every=N] [--threads=N] [--refusals=FILE | --list-refusals] "
+                 "[--forms=FILE | --list-forms] [--plans]\n");
     return 2;
   }
   return convolve::testing::run(arguments);

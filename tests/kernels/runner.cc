@@ -12,25 +12,12 @@ constexpr std::size_t kFailuresShown = 20;
 /// Samples of pictures that cost next to nothing beside their reference.
 constexpr int kSmallPicture = 64 * 64;
 
-bool is_tiled(KernelKind kernel) {
-  return kernel == KernelKind::kTiledInput || kernel == KernelKind::kTiledOutput ||
-         kernel == KernelKind::kCachedHalo;
-}
-
-std::vector<Form> forms_of(KernelKind kernel, BackendKind backend) {
-  std::vector<Form> forms;
-  for (const FormInfo& info : kForms)
-    if (info.kernel == kernel && (backend == BackendKind::kCuda ? info.on_cuda : info.on_cpu))
-      forms.push_back(info.form);
-  return forms;
-}
-
 /// Whether the plan is what was asked for; says what is not.
-std::string check_plan(const Plan& plan, BackendKind backend, KernelKind kernel,
-                       std::optional<Form> form, int tile_width, bool rational, const Mask& mask) {
+std::string check_plan(const Plan& plan, BackendKind backend, KernelKind kernel, Form form,
+                       int tile_width, bool rational, const Mask& mask) {
   if (plan.backend != backend) return "another backend was planned";
   if (plan.kernel() != kernel) return "another kernel was planned: " + plan.to_string();
-  if (form && plan.form != *form) return "another form was planned: " + plan.to_string();
+  if (plan.form != form) return "another form was planned: " + plan.to_string();
   if (plan.rational != rational) return "the plan's class is not the reference's";
   if (tile_width == 0 || !is_tiled(kernel)) return {};
   const int wanted =
@@ -66,6 +53,7 @@ void Tally::add(const Tally& other) {
     ours.failed += theirs.failed;
     ours.comparison.add(theirs.comparison);
   }
+  forms.add(other.forms);
   refusals.insert(other.refusals.begin(), other.refusals.end());
   for (const std::string& failure : other.failures)
     if (failures.size() < kFailuresShown) failures.push_back(failure);
@@ -110,51 +98,54 @@ void Runner::run_layout(const Case& c, Arrangement arrangement, Scenes& scenes) 
   source.soil_unused_bits();
   const std::string name = c.name() + " " + arrangement_name(arrangement);
   for (const KernelKind kernel : kernels_) {
-    if (c.only != KernelKind::kAuto && c.only != kernel) continue;
+    if (!c.takes(kernel)) continue;
     // Small pictures on every device; larger ones take turns by their name, so that a run does the
     // same whatever the order of its cases.
     const bool all = c.width * c.height <= kSmallPicture;
     const std::size_t turn = std::hash<std::string>()(name) % devices_.size();
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       if (!all && d != turn) continue;
-      const std::vector<int> untiled = {0};
-      for (const int tile_width : is_tiled(kernel) ? c.tile_widths : untiled)
-        run_kernel(c, planned, source, devices_[d], kernel, tile_width, std::nullopt, name, scenes);
+      // A case counts once, however many devices run it.
+      FormCounts* counts = d == turn ? &tally_.forms : nullptr;
+      const Planned how{planned, source, devices_[d], format_class(arrangement, c.samples), counts};
+      for (const int tile_width : c.tile_widths_of(kernel))
+        run_kernel(c, how, kernel, tile_width, name, scenes);
     }
   }
 }
 
-void Runner::run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
-                        const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
-                        std::optional<Form> form, const std::string& name, Scenes& scenes) {
-  Options options;
-  options.kernel = kernel;
-  options.form = form;
-  options.tile_width = tile_width;
-  options.scale = c.scale;
-  options.bias = c.bias;
-  Result<std::unique_ptr<Convolver>> convolver =
-      Convolver::create(planned, c.mask->mask, options, device);
-  // A form may not serve where its kernel does.
-  if (!convolver.ok() && form) return;
-  if (!convolver.ok()) return refuse(c, kernel, tile_width, name, convolver.status());
-  const std::vector<Form> forms = forms_of(kernel, device->capabilities().backend);
-  if (!form && forms.size() > 1) {
-    for (const Form each : forms)
-      run_kernel(c, planned, source, device, kernel, tile_width, each,
-                 name + " " + form_info(each).name, scenes);
-    return;
+void Runner::run_kernel(const Case& c, const Planned& how, KernelKind kernel, int tile_width,
+                        const std::string& name, Scenes& scenes) {
+  const std::vector<Form> forms = forms_of(kernel, how.device->capabilities().backend);
+  // Not kept: its weights would take room in the constant bank beside those of the forms.
+  const Status asked = Convolver::create(how.format, c.mask->mask,
+                                         c.options(kernel, std::nullopt, tile_width), how.device)
+                           .status();
+  if (!asked.ok()) refuse(c, kernel, tile_width, name, asked);
+  for (const Form form : forms) {
+    Result<std::unique_ptr<Convolver>> convolver = Convolver::create(
+        how.format, c.mask->mask, c.options(kernel, form, tile_width), how.device);
+    if (how.counts != nullptr) how.counts->add(form, how.format_class, convolver.ok());
+    // A form may not serve where its kernel does.
+    if (!convolver.ok()) continue;
+    if (!asked.ok()) fail(kernel, name, "a form serves where its kernel does not");
+    run_form(c, how, *convolver.value(), form, tile_width,
+             name + (forms.size() > 1 ? std::string(" ") + form_info(form).name : ""), scenes);
   }
+}
 
+void Runner::run_form(const Case& c, const Planned& how, Convolver& convolver, Form form,
+                      int tile_width, const std::string& name, Scenes& scenes) {
+  const KernelKind kernel = form_info(form).kernel;
+  const GuardedFrame& source = how.source;
   const FrameFormat& format = source.view().format;
   const int first_filtered = format.planes[0].components[0].filtered ? 0 : 1;
   const bool rational =
       scene(c, format.planes[0].components[first_filtered], first_filtered, scenes)
           .truth.front()
           .rational;
-  const std::string misplanned =
-      check_plan(convolver.value()->plan(), device->capabilities().backend, kernel, form,
-                 tile_width, rational, c.mask->mask);
+  const std::string misplanned = check_plan(convolver.plan(), how.device->capabilities().backend,
+                                            kernel, form, tile_width, rational, c.mask->mask);
   if (!misplanned.empty()) return fail(kernel, name, misplanned);
 
   const GuardedFrame::Bytes before = source.bytes();
@@ -163,9 +154,8 @@ void Runner::run_kernel(const Case& c, const FrameFormat& planned, const Guarded
     const std::string where = name + " " + border_name(c.borders[b]) +
                               (tile_width == 0 ? "" : " tile " + std::to_string(tile_width));
     output.poison();
-    Status status =
-        convolver.value()->run(source.view(), output.view(), {c.scale, c.bias, c.borders[b]});
-    if (status.ok()) status = device->finish();
+    Status status = convolver.run(source.view(), output.view(), {c.scale, c.bias, c.borders[b]});
+    if (status.ok()) status = how.device->finish();
     if (!status.ok()) {
       fail(kernel, where, status.message());
       continue;
@@ -176,7 +166,7 @@ void Runner::run_kernel(const Case& c, const FrameFormat& planned, const Guarded
       fail(kernel, where,
            std::to_string(comparison.wrong) + " of " + std::to_string(comparison.samples) +
                " samples differ, first " + comparison.first_wrong + " [" +
-               convolver.value()->plan().to_string() + "]");
+               convolver.plan().to_string() + "]");
     else if (!output.guards_intact())
       fail(kernel, where, "wrote outside its rows");
     else if (before != source.bytes())

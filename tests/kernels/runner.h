@@ -14,6 +14,7 @@
 #include "kernels/convolver.h"
 #include "tests/kernels/cases.h"
 #include "tests/kernels/compare.h"
+#include "tests/kernels/form_counts.h"
 
 namespace convolve::testing {
 
@@ -25,7 +26,8 @@ struct KernelTally {
 
 struct Tally {
   std::map<KernelKind, KernelTally> kernels;
-  std::set<std::string> refusals;     ///< "cpu separable random-3x3-real: rank"
+  std::set<std::string> refusals;  ///< "cpu separable random-3x3-real: rank"
+  FormCounts forms;
   std::vector<std::string> failures;  ///< The first few, for people.
 
   void add(const Tally& other);
@@ -45,16 +47,25 @@ class Runner {
     Picture input;
     std::vector<ReferenceResult> truth;  ///< By border of the case.
   };
+  /// A frame, and what filters it.
+  struct Planned {
+    const FrameFormat& format;  ///< What convolvers are made for.
+    const GuardedFrame& source;
+    const std::shared_ptr<Device>& device;
+    std::string format_class;
+    FormCounts* counts;  ///< Of what forms serve and decline, or null.
+  };
   /// Width, height, index, black level, range, and whether bias applies.
   using SceneKey = std::tuple<int, int, int, int, int, bool>;
   using Scenes = std::map<SceneKey, Scene>;
 
   const Scene& scene(const Case& c, const Component& component, int index, Scenes& scenes);
   void run_layout(const Case& c, Arrangement arrangement, Scenes& scenes);
-  /// In all forms of `kernel` that serve, or in `form`.
-  void run_kernel(const Case& c, const FrameFormat& planned, const GuardedFrame& source,
-                  const std::shared_ptr<Device>& device, KernelKind kernel, int tile_width,
-                  std::optional<Form> form, const std::string& name, Scenes& scenes);
+  /// In all forms of `kernel` that serve.
+  void run_kernel(const Case& c, const Planned& how, KernelKind kernel, int tile_width,
+                  const std::string& name, Scenes& scenes);
+  void run_form(const Case& c, const Planned& how, Convolver& convolver, Form form, int tile_width,
+                const std::string& name, Scenes& scenes);
   Comparison compare(const Case& c, std::size_t border, const FrameView& source,
                      const FrameView& output, Scenes& scenes);
   void refuse(const Case& c, KernelKind kernel, int tile_width, const std::string& name,

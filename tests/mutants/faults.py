@@ -104,6 +104,10 @@ CORE = [
           "  const Point across = {-turn.y / 2, turn.x / 2};"),
 
     # Plans: what kernels cost, and which is taken.
+    Fault("form-declines-what-it-served", "kernels/core/plan/tensor_forms.cc",
+          "return is_packed(format) && packed_pairs_serve(format.planes[0], mask);",
+          "return is_packed(format) && packed_pairs_serve(format.planes[0], mask) &&\n"
+          "           mask.width != 3;"),
     Fault("dearest-kernel", "kernels/core/plan/planner.cc",
           "plan.value().predicted_us < best->predicted_us",
           "plan.value().predicted_us > best->predicted_us"),
