@@ -5,8 +5,8 @@
 #   run.sh [SUITE...]      without a suite, all of them; run.sh --list names them
 #   SECONDS=1200 SEED=1 run.sh storm      as long as asked
 #
-# Output goes to $OUT, or ./gpu-results: a log for each suite, and table.txt, to which later runs
-# add. A suite that takes longer than SUITE_LIMIT seconds (default 1200) has failed. So has one that
+# Output goes to $OUT, or ./gpu-results: a log for each suite, and table.txt, to which later runs of
+# the same machine and commit add; tests/benchmarks/results.py makes RESULTS.md of it. A suite that takes longer than SUITE_LIMIT seconds (default 1200) has failed. So has one that
 # skips: there is a GPU here, or there should be.
 set -uo pipefail
 # How long the storm shall go on: bash counts on from the value that it finds.
@@ -26,11 +26,18 @@ mkdir -p "$out"
 export CUDACONVOLVE_REQUIRE_GPU=1 CUDACONVOLVE_TEST_BACKEND=cuda G_DEBUG=fatal-criticals
 export here out storm_seconds
 
-{
+machine=$(
   echo "device: $(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader ||
     echo none)"
   echo "commit: $(<"$here/data/commit")"
-} | tee "$out/machine.txt"
+)
+echo "$machine"
+# One folder holds one machine and one commit, as the tables that are made of it do.
+if [[ -e $out/machine.txt && $(<"$out/machine.txt") != "$machine" ]]; then
+  echo "run.sh: $out holds results of another machine or commit:" "$(<"$out/machine.txt")" >&2
+  exit 2
+fi
+echo "$machine" >"$out/machine.txt"
 # Makes the registry, too, so that no suite is charged for it.
 gst-inspect-1.0 cudaconvolve >"$out/inspect.txt" || { cat "$out/inspect.txt"; exit 1; }
 
