@@ -62,18 +62,21 @@ def describe(slowdowns):
     return f"{len(slowdowns)}{f' ({alone} alone)' if alone else ''}", spread
 
 
-def print_forms(cells):
+def form_lines(cells):
+    """The first table, line by line; cells are the rows of GRID.json."""
     chosen = collections.Counter(cell["chosen"] for cell in cells)
     tried = collections.Counter(form for cell in cells for form in measured_times(cell))
     everywhere, older = losses(cells, set()), losses(cells, HOPPER_FORMS)
-    print(f"{len(cells)} cells\n")
-    print("| form | measured | chosen | missed | median, most | missed before 9.0 | median, most |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    lines = [f"{len(cells)} cells", "",
+             "| form | measured | chosen | missed | median, most "
+             "| missed before 9.0 | median, most |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
     for form, _ in forms():
         if form in tried:
             row = [form, str(tried[form]), str(chosen[form]), *describe(everywhere[form])]
             row += ["", ""] if form in HOPPER_FORMS else describe(older[form])
-            print(f"| {' | '.join(row)} |")
+            lines.append(f"| {' | '.join(row)} |")
+    return lines
 
 
 def compile_seconds(build):
@@ -125,7 +128,7 @@ def main():
     options = parser.parse_args()
     cells = [json.loads(line) for grid in options.grids
              for line in grid.read_text(encoding="utf-8").splitlines()]
-    print_forms(cells)
+    print("\n".join(form_lines(cells)))
     if options.build:
         print_sources(options.build)
 
