@@ -137,13 +137,19 @@ def grid_table(cells):
             f"{part('worse_choice')}, prediction within 30 % in {part('bad_prediction')}"]
 
 
+def short_plan(row):
+    """A plan without what the table says elsewhere: kernel, time, size of the mask."""
+    return re.sub(r"(, about \S+ us)? \(\d+x\d+, as asked\)$", "",
+                  row["plan"].removeprefix(f"cuda {row['kernel']} "))
+
+
 def book_table(rows):
     """The kernels of the book by sides, a picture beside the other."""
     served = {(row["picture"], row["side"], row["kernel"]): row for row in rows if row["served"]}
     pictures = list(dict.fromkeys(row["picture"] for row in rows))
     columns = ["us", "p10 - p90", "copy us", "x copy", "floor us", "% of FMA rate",
                "faster than basic"]
-    heads = ["K", "kernel"] + [f"{picture} {column}" if column == "us" else column
+    heads = ["K", "kernel"] + [f"{SIZES[picture]} {column}" if column == "us" else column
                                for picture in pictures for column in columns]
     heads += ["loads cut, predicted", "counted", "plan"]
 
@@ -166,7 +172,7 @@ def book_table(rows):
                     f"{basic['us'] / row['us']:.2f}" if basic else "-"]
             last = [row for row in found if row][-1]
             table.append(line + [number(last["predicted_reduction"], 1),
-                                 number(last["counted_reduction"], 1), last["plan"]])
+                                 number(last["counted_reduction"], 1), short_plan(last)])
     return markdown(heads, table, (1, len(heads) - 1))
 
 

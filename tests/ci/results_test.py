@@ -27,10 +27,10 @@ def cell(**others):
 
 
 def book_row(kernel, **others):
-    return {"device": "NVIDIA Test", "commit": "abc1234", "picture": "4K", "side": 3,
+    return {"device": "NVIDIA Test", "commit": "abc1234", "picture": "4k", "side": 3,
             "kernel": kernel, "served": True, "us": 20.0, "us_p10": 19.0, "us_p90": 21.0,
             "copy_us": 4.0, "floor_us": 2.0, "predicted_reduction": 0, "counted_reduction": 7.9,
-            "plan": "float32"} | others
+            "plan": f"cuda {kernel} float32, about 6 us (3x3, as asked)"} | others
 
 
 class Results(unittest.TestCase):
