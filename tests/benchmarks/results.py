@@ -77,12 +77,10 @@ class Run:
         if not rows:
             raise Refusal(f"{self.folder / name} has no rows")
         for row in rows:
-            if row["commit"] != self.commit:
-                raise Refusal(f"{self.folder / name} has rows of commit {row['commit']}, "
-                              f"machine.txt says {self.commit}")
-            if row["device"].split(",")[0] != self.device:
-                raise Refusal(f"{self.folder / name} has rows of {row['device']}, "
-                              f"machine.txt says {self.device}")
+            for found, wanted in ((row["commit"], self.commit),
+                                  (row["device"].split(",")[0], self.device)):
+                if found != wanted:
+                    raise Refusal(f"{self.folder / name} has rows of {found}, not {wanted}")
         return rows
 
     def setting(self):
@@ -111,7 +109,8 @@ def speed_table(rows, frame_format):
             times = [cells.get((size, *line, side), "-") for side in sides]
             if set(times) != {"-"}:
                 table.append([shown, *line, *times])
-    return markdown(["size", "kernel", "mask"] + [f"{side}x{side}" for side in sides], table, (0, 1, 2))
+    heads = ["size", "kernel", "mask"] + [f"{side}x{side}" for side in sides]
+    return markdown(heads, table, (0, 1, 2))
 
 
 def peers_table(rows):
@@ -155,7 +154,6 @@ def book_table(rows):
 
     def number(value, decimals):
         return f"{value:.{decimals}f}" if value > 0 else "-"
-
     table = []
     for side in sorted({row["side"] for row in rows}):
         for kernel in BOOK_KERNELS:

@@ -56,8 +56,8 @@ class Results(unittest.TestCase):
         """(exit status, the text afterwards, what was said)."""
         self.write("RESULTS.md", text)
         results = self.folder / "RESULTS.md"
-        done = subprocess.run([sys.executable, PROGRAM, self.folder, "--results", results, *options],
-                              capture_output=True, text=True, check=False)
+        command = [sys.executable, PROGRAM, self.folder, "--results", results, *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode, results.read_text(encoding="utf-8"), done.stdout + done.stderr
 
     def refuses(self, why, text=SPEED):
@@ -134,9 +134,9 @@ class Results(unittest.TestCase):
 
     def test_rows_of_another_commit_or_device_are_refused(self):
         self.rows("speed.json", speed_row(), speed_row(commit="def5678"))
-        self.refuses("rows of commit def5678, machine.txt says abc1234")
+        self.refuses("rows of def5678, not abc1234")
         self.rows("speed.json", speed_row(), speed_row(device="NVIDIA Other"))
-        self.refuses("rows of NVIDIA Other, machine.txt says NVIDIA Test")
+        self.refuses("rows of NVIDIA Other, not NVIDIA Test")
 
     def test_files_that_are_missing_or_empty_are_refused(self):
         self.rows("speed.json")
