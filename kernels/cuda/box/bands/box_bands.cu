@@ -193,10 +193,14 @@ __global__ void CONVOLVE_BAND_BOUNDS(kPitch)
 
 template <int kPitch, int kRows>
 Kernel select_batches(const LaunchArguments& a, bool repeats) {
-  if (band_has_panel_sums(a.mask.width, repeats, kPitch, kRows, a.tile_height))
-    return box_band_kernel<kPitch, kRows, true, band_may_have_panel_sums(kPitch, kRows)>;
-  return a.tile_height <= kRows ? box_band_kernel<kPitch, kRows, true, false>
-                                : box_band_kernel<kPitch, kRows, false, false>;
+  if constexpr (band_may_have_panel_sums(kPitch, kRows))
+    if (band_has_panel_sums(a.mask.width, repeats, kPitch, kRows, a.tile_height))
+      return box_band_kernel<kPitch, kRows, true, true>;
+  // A band of one batch needs no loop. Usual pictures have such bands where they are narrow or a
+  // batch is large; panoramas, and small pictures on small GPUs, make do with a loop of one turn.
+  if constexpr (kPitch == band_pitch(0) || kRows == kBandMostBatch)
+    if (a.tile_height <= kRows) return box_band_kernel<kPitch, kRows, true, false>;
+  return box_band_kernel<kPitch, kRows, false, false>;
 }
 template <int kPitch>
 Kernel select_rows(const LaunchArguments& a, bool repeats) {
