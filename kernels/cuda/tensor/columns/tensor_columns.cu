@@ -255,23 +255,13 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   }
 }
 
-template <int kBlocks>
-TensorKernel select_codes(Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return tensor_kernel<Quantiser::kBits, kBlocks>;
-    case Quantiser::kFloat:
-      return tensor_kernel<Quantiser::kFloat, kBlocks>;
-    case Quantiser::kGeneral:
-      break;
-  }
-  return tensor_kernel<Quantiser::kGeneral, kBlocks>;
-}
-
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  return a.sliding_blocks == 2   ? select_codes<2>(quantiser)
-         : a.sliding_blocks == 3 ? select_codes<3>(quantiser)
-                                 : select_codes<0>(quantiser);
+  return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
+    constexpr Quantiser kQuantiser = decltype(of)::value;
+    return a.sliding_blocks == 2   ? tensor_kernel<kQuantiser, 2>
+           : a.sliding_blocks == 3 ? tensor_kernel<kQuantiser, 3>
+                                   : tensor_kernel<kQuantiser, 0>;
+  });
 }
 
 }  // namespace

@@ -235,9 +235,6 @@ CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
   return kinds >= 0b10000 && kinds != kPackedKinds ? 2 : 1;
 }
 
-template <int kValue>
-using Number = std::integral_constant<int, kValue>;
-
 /// Calls work(components) for a plane of one of `kKinds`: the type of `components` holds the number
 /// of its components.
 template <unsigned kKinds, class Work>
@@ -246,9 +243,9 @@ __device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& 
   constexpr bool kOne = kKinds == 0b1 || kKinds == 0b11 || kKinds == 0b10000 || kKinds == 0b110000;
   constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
   if (kAlwaysOne || (kOne && plane.period == 1))
-    work(Number<1>{});
+    work(Constant<1>{});
   else if constexpr (!kAlwaysOne)
-    work(Number<kMost>{});
+    work(Constant<kMost>{});
 }
 
 /// Makes a tile that has come, and begins at column x, ready for products: its ghosts, and the
@@ -457,15 +454,7 @@ TensorKernel select_split(const TensorArguments& a) {
 
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorSplitWarpgroups) return select_split(a);
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return select_kinds<Quantiser::kBits>(a);
-    case Quantiser::kFloat:
-      return select_kinds<Quantiser::kFloat>(a);
-    case Quantiser::kGeneral:
-      break;
-  }
-  return select_kinds<Quantiser::kGeneral>(a);
+  return with_quantiser(quantiser, [&](auto of) { return select_kinds<decltype(of)::value>(a); });
 }
 
 std::size_t shared_bytes(const TensorArguments& a) {

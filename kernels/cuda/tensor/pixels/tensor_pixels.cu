@@ -374,30 +374,21 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
                                            kShared ? weights : plane.fragments, rings[threadIdx.y]);
 }
 
-template <Quantiser kQuantiser, int kPixelBytes>
-TensorKernel select_products(const TensorArguments& a) {
-  if (a.form == Form::kTensorPixelQuads)
-    return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
-  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kPixelBytes>
-                           : tensor_pixels_kernel<PixelPairs<kQuantiser, 1>, kPixelBytes>;
-}
-
 template <int kPixelBytes>
-TensorKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return select_products<Quantiser::kBits, kPixelBytes>(a);
-    case Quantiser::kFloat:
-      return select_products<Quantiser::kFloat, kPixelBytes>(a);
-    case Quantiser::kGeneral:
-      break;
-  }
-  return select_products<Quantiser::kGeneral, kPixelBytes>(a);
+TensorKernel select_products(const TensorArguments& a, Quantiser quantiser) {
+  return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
+    constexpr Quantiser kQuantiser = decltype(of)::value;
+    if (a.form == Form::kTensorPixelQuads)
+      return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
+    return with_pair_shift(a, [](auto shift) -> TensorKernel {
+      return tensor_pixels_kernel<PixelPairs<kQuantiser, decltype(shift)::value>, kPixelBytes>;
+    });
+  });
 }
 
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  return a.plane[0].deinterleaved == 3 ? select_codes<3>(a, quantiser)
-                                       : select_codes<4>(a, quantiser);
+  return a.plane[0].deinterleaved == 3 ? select_products<3>(a, quantiser)
+                                       : select_products<4>(a, quantiser);
 }
 
 }  // namespace

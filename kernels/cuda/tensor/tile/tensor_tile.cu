@@ -175,12 +175,9 @@ __device__ __forceinline__ void quantise_tile_column(const TensorArguments& a,
                                                      const TensorPhase& phase, int half,
                                                      const int (&sum)[kRows][4],
                                                      unsigned (&words)[4 * kBytes]) {
-  if (a.quantiser == Quantiser::kBits)
-    quantise_column<Quantiser::kBits, kBytes>(plane, phase, half, sum, words);
-  else if (a.quantiser == Quantiser::kFloat)
-    quantise_column<Quantiser::kFloat, kBytes>(plane, phase, half, sum, words);
-  else
-    quantise_column<Quantiser::kGeneral, kBytes>(plane, phase, half, sum, words);
+  with_quantiser(a.quantiser, [&](auto of) {
+    quantise_column<decltype(of)::value, kBytes>(plane, phase, half, sum, words);
+  });
 }
 
 /// Fills tile number `block` of a plane, filters it component by component, and stores it.
