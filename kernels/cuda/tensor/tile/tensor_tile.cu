@@ -122,13 +122,7 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
                                            int (&sum)[kBlocks][kRows][4]) {
   // Digit d times byte b counts 256^(d + b).
   int power = a.digits + kBytes - 2;
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-    for (int i = 0; i < kRows; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        sum[b][i][k] = power == 0 ? start : 0;
+  begin_sums(power == 0, start, sum);
   const int size = 32 * a.tiles.window.windows_down * a.tiles.window.segments;
 #pragma unroll 1
   for (;; --power) {
@@ -140,13 +134,7 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
                              plane.fragments + threadIdx.x + (a.digits - 1 - digit) * size, sum);
     }
     if (power == 0) return;
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-      for (int i = 0; i < kRows; ++i)
-#pragma unroll
-        for (int k = 0; k < 4; ++k)
-          sum[b][i][k] = sum[b][i][k] * 256 + (power == 1 ? start : 0);
+    shift_sums(power == 1, start, sum);
   }
 }
 
