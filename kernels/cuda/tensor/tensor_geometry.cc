@@ -158,7 +158,7 @@ void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large
   plane.edge_reciprocal = reciprocal(plane.tile_columns - plane.inner_tile_columns);
 }
 
-void prepare_packed_pairs(TensorPlane& plane, Border border) {
+void prepare_packed(TensorPlane& plane, Border border) {
   const int chroma = plane.row_bytes / 4;
   near_ghost_selectors(border, 2 * chroma, plane.ghost_select);
   near_ghost_selectors(border, chroma, plane.chroma_select);

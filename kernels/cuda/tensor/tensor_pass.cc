@@ -300,7 +300,7 @@ int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
     TensorPlane& to = arguments.plane[i];
     to.aligned16 = aligned16;
     if (in_packed())
-      prepare_packed_pairs(to, arguments.border);
+      prepare_packed(to, arguments.border);
     else if (in_columns())
       find_inner_tile_columns(to);
     else if (!uses_shared_tiles(form_))

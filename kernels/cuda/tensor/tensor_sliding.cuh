@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sliding window of tensor_pairs.cu, tensor_octets.cu and tensor_packed_pairs.cu: where each
+// The sliding window of tensor_pairs.cu, tensor_octets.cu and tensor_packed.cu: where each
 // warp begins, and how it slides down its tile column. A warp keeps the row groups that eight
 // output rows read in registers. From step to step it drops the upper kNewRowGroups and adds as
 // many below, so that every picture row is loaded once; the rows of the next step are in flight

@@ -26,8 +26,8 @@
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/warpgroup.cuh"
 #include "kernels/cuda/tensor/groups/tensor_ghosts.cuh"
+#include "kernels/cuda/tensor/groups/tensor_packed_tile.cuh"
 #include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
-#include "kernels/cuda/tensor/packed/tensor_packed.cuh"
 #include "kernels/cuda/tensor/tensor_launch.cuh"
 
 namespace convolve {

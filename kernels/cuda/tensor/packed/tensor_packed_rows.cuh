@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Loads picture rows of packed 4:2:2 into the registers of tensor_packed_pairs.cu.
+// Loads picture rows of packed 4:2:2 into the registers of tensor_packed.cu.
 #pragma once
 
 #include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"

@@ -145,7 +145,7 @@ class PackedQuads {
 
 template <class Products>
 __global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
-    tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
+    tensor_packed_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
   const WarpOrigin origin(a, plane);
@@ -160,10 +160,9 @@ __global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
     constexpr Quantiser kQuantiser = decltype(of)::value;
-    if (a.form == Form::kTensorPackedQuads)
-      return tensor_packed_pairs_kernel<PackedQuads<kQuantiser>>;
+    if (a.form == Form::kTensorPackedQuads) return tensor_packed_kernel<PackedQuads<kQuantiser>>;
     return with_pair_window(a, [](auto row_groups, auto shift) -> TensorKernel {
-      return tensor_packed_pairs_kernel<
+      return tensor_packed_kernel<
           PackedPairs<kQuantiser, decltype(row_groups)::value, decltype(shift)::value>>;
     });
   });
