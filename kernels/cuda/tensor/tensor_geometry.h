@@ -9,7 +9,7 @@
 
 namespace convolve {
 
-/// Sets TensorPlane::plain and kept: whether rows can be stored in whole words.
+/// Sets TensorStores::plain and kept: whether rows can be stored in whole words.
 void find_word_stores(TensorPlane& plane);
 
 /// Sets the inner and the edge tile columns of `plane` for tensor-sliding and tensor-columns.

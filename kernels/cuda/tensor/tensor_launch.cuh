@@ -41,15 +41,15 @@ CONVOLVE_HD auto with_quantiser(Quantiser quantiser, const Select& select) {
 /// What select(shift) returns for PairWindow::shift as a Constant.
 template <class Select>
 TensorKernel with_pair_shift(const TensorArguments& a, const Select& select) {
-  return a.pair_shift == 0 ? select(Constant<0>{}) : select(Constant<1>{});
+  return a.pairs.shift == 0 ? select(Constant<0>{}) : select(Constant<1>{});
 }
 
 /// What select(row_groups, shift) returns for the window of pairs, both as Constants.
 template <class Select>
 TensorKernel with_pair_window(const TensorArguments& a, const Select& select) {
   return with_pair_shift(a, [&](auto shift) {
-    return a.pair_row_groups == kPairRowGroups[0] ? select(Constant<kPairRowGroups[0]>{}, shift)
-                                                  : select(Constant<kPairRowGroups[1]>{}, shift);
+    return a.pairs.row_groups == kPairRowGroups[0] ? select(Constant<kPairRowGroups[0]>{}, shift)
+                                                   : select(Constant<kPairRowGroups[1]>{}, shift);
   });
 }
 
@@ -70,11 +70,11 @@ inline cudaError_t resident_warps(TensorKernel kernel, int* blocks) {
   return resident_blocks(kernel, 32 * kWarps, blocks);
 }
 
-/// Enqueues arguments.blocks blocks of `kernel`.
+/// Enqueues arguments.launch.blocks blocks of `kernel`.
 inline cudaError_t launch_warps(TensorKernel kernel, const TensorArguments& arguments,
                                 std::size_t shared_bytes, cudaStream_t stream) {
-  return launch_overlapping(kernel, dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                            shared_bytes, stream, arguments);
+  return launch_overlapping(kernel, dim3(static_cast<unsigned>(arguments.launch.blocks)),
+                            dim3(32, kWarps), shared_bytes, stream, arguments);
 }
 
 template <SelectKernel* kSelect>

@@ -95,10 +95,11 @@ __device__ __forceinline__ int thread_of_warpgroup() {
 
 /// Where the outputs of tile number `tile` of a plane begin.
 __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
-  const int row = static_cast<int>(
-      plane.tile_columns == 1 ? tile
-                              : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
-  return {(tile - row * plane.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
+  const int row =
+      static_cast<int>(plane.grid.tile_columns == 1
+                           ? tile
+                           : __umulhi(static_cast<unsigned>(tile), plane.grid.inner_reciprocal));
+  return {(tile - row * plane.grid.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
 }
 
 /// Prefetches a tile to the L2 cache, as far as it lies inside the picture; all threads of a
@@ -247,13 +248,13 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     state.advance(role, warpgroups.stages);
     for (int i = role; i < kPrefetched; i += kRoles.producers) {
       int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
-      if (tile >= a.blocks) break;
+      if (tile >= a.launch.blocks) break;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
       if (plane.aligned16)
         prefetch_tile(plane, warpgroups.tile, origin_of(plane, tile).with_halo(a));
     }
     await_previous_launch();
-    for (int n = role; state.tile < a.blocks; n += kRoles.producers) {
+    for (int n = role; state.tile < a.launch.blocks; n += kRoles.producers) {
       if (n >= warpgroups.stages) barriers.free[state.stage].wait(state.parity ^ 1);
       int tile = state.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
@@ -288,7 +289,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   barriers.weights.wait(0);
   const unsigned weights_at = static_cast<unsigned>(__cvta_generic_to_shared(weights));
   state.advance(consumer, warpgroups.stages);
-  for (int k = 0; state.tile < a.blocks;) {
+  for (int k = 0; state.tile < a.launch.blocks;) {
     if (k == 0) {
       barriers.full[state.stage].wait(state.parity);
     }
@@ -351,7 +352,7 @@ std::size_t shared_bytes(const TensorArguments& a) {
 /// Enqueues one block for each processor, which stays until all tiles are filtered.
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   const bool split = arguments.form == Form::kTensorSplitWarpgroups;
-  const int blocks = std::min(arguments.blocks, arguments.processors);
+  const int blocks = std::min(arguments.launch.blocks, arguments.launch.processors);
   return launch_overlapping(
       select_kernel(arguments, arguments.quantiser), dim3(static_cast<unsigned>(blocks)),
       dim3(32, static_cast<unsigned>(roles(arguments.warpgroups.kinds, split).warps())),

@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
   const WarpOrigin origin(a, plane);
   if (origin.y >= plane.rows) return;
   prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
-                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+                kRowGroupRows * Products::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const Products products(a, plane);
   PackedColumns columns(a, plane, origin.x);
   slide_down(a, plane, columns, products, origin);

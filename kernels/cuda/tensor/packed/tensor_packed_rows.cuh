@@ -55,8 +55,8 @@ class PackedColumns {
     const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
     const bool wrap = border_ == Border::kWrap;
     ghosts_ = (left || right) && !wrap;
-    luma_select_ = plane.ghost_select[left ? 0 : 1];
-    chroma_select_ = plane.chroma_select[left ? 0 : 1];
+    luma_select_ = plane.ghosts.near_select[left ? 0 : 1];
+    chroma_select_ = plane.ghosts.chroma_select[left ? 0 : 1];
     beside_ = first_ ? -kColumnBytes : kColumnBytes;
     if (wrap && left) beside_ += plane.row_bytes;
     if (wrap && right) beside_ -= plane.row_bytes;

@@ -195,7 +195,7 @@ template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
                                              WarpOrigin origin) {
   prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
-                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+                kRowGroupRows * Products::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const PairFilter<Products, kDeinterleaved> filter(a, plane);
   PairColumns<kDeinterleaved, Products::kOuter> columns(a, plane, origin.x);
   slide_down(a, plane, columns, filter, origin);
@@ -279,7 +279,7 @@ std::size_t spare_bytes(const TensorArguments& a) {
       cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
           cudaSuccess)
     return 0;
-  return a.blocks > 3 * processors
+  return a.launch.blocks > 3 * processors
              ? 0
              : static_cast<std::size_t>(std::max(0, shared_bytes / 4 - kPatches));
 }

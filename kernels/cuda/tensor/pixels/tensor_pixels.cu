@@ -227,7 +227,8 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
   using Ring = PixelRing<kPixelBytes>;
   const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
   prefetch_pixels<kPixelBytes>(
-      plane, x, top, kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+      plane, x, top,
+      kRowGroupRows * Products::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const Products products(a, plane, weights);
   const PixelQuantiser quantiser = {plane.phase[0].general, in_register(plane.scale),
                                     in_register(plane.phase[0].base)};
@@ -288,13 +289,13 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
   const TensorPlane& plane = plane_of_block(a);
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
   const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
-  const int row =
-      static_cast<int>(plane.tile_columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
+  const int row = static_cast<int>(
+      plane.grid.tile_columns == 1 ? item : __umulhi(item, plane.grid.inner_reciprocal));
   const int x =
-      (static_cast<int>(item) - row * plane.tile_columns) * PixelRing<kPixelBytes>::kTileBytes;
-  const int y = row * kRows * a.steps;
+      (static_cast<int>(item) - row * plane.grid.tile_columns) * PixelRing<kPixelBytes>::kTileBytes;
+  const int y = row * kRows * a.launch.steps;
   if (y >= plane.rows) return;
-  slide_down_pixels<Products, kPixelBytes>(a, plane, x, y, a.steps,
+  slide_down_pixels<Products, kPixelBytes>(a, plane, x, y, a.launch.steps,
                                            kShared ? weights : plane.fragments, rings[threadIdx.y]);
 }
 

@@ -174,10 +174,11 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
                                             int block, std::uint8_t* memory) {
   constexpr int kBlocks = row_blocks(kComponents), kAcross = warps_across(kComponents);
   const TensorTile& tile = a.tiles.tile[kComponents == 1 ? 0 : 1];
-  const int tile_row = static_cast<int>(
-      plane.tile_columns == 1 ? block
-                              : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
-  const int tile_x = (block - tile_row * plane.tile_columns) * kTensorTileBytes * kAcross;
+  const int tile_row =
+      static_cast<int>(plane.grid.tile_columns == 1
+                           ? block
+                           : __umulhi(static_cast<unsigned>(block), plane.grid.inner_reciprocal));
+  const int tile_x = (block - tile_row * plane.grid.tile_columns) * kTensorTileBytes * kAcross;
   const int tile_y = tile_row * kTensorTileRows;
   fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
                                  memory, static_cast<int>(threadIdx.x + 32 * threadIdx.y));
