@@ -76,8 +76,8 @@ int quad_pixel(const FrameFormat& format, const Mask& mask) {
   return pixel.bytes();
 }
 
-/// True if tensor_packed_pairs.cu serves the components of packed 4:2:2: all are filtered, rows are
-/// whole columns, and one epilogue serves both chroma.
+/// True if tensor_packed.cu serves the components of packed 4:2:2: all are filtered, rows are whole
+/// columns, and one epilogue serves both chroma.
 bool packed_components_serve(const PlaneFormat& plane) {
   if (!packed_columns_serve(plane)) return false;
   const Component* chroma = nullptr;

@@ -88,8 +88,8 @@ QuadWindow quad_window(const Mask& mask);
 /// is too large.
 int quad_components(const PlaneFormat& plane, const BytePhases& phases, const Mask& mask);
 
-/// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed_pairs.cu takes
-/// them, and the last tile of a row has at least two columns.
+/// True if the rows of `plane`, packed 4:2:2, are whole columns, as tensor_packed.cu takes them,
+/// and the last tile of a row has at least two columns.
 bool packed_columns_serve(const PlaneFormat& plane);
 
 /// How many samples a mask may reach to either side of its anchor in octets, which take planes of

@@ -13,39 +13,7 @@ namespace {
 
 template <class Arithmetic, class Stored>
 __global__ void constant(const __grid_constant__ LaunchArguments arguments) {
-  using Cell = typename Arithmetic::Cell;
-  using Weight = typename Arithmetic::Weight;
-  const GroupArguments& group = arguments.group;
-  const MaskArguments& mask = arguments.mask;
-
-  const int x = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  const int y = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
-  if (x >= group.width || y >= group.height) return;
-
-  // Only i and j choose a weight, never the thread: the condition for the broadcast.
-  const Weight* weights = ConstantStorage::weights<Weight>(mask);
-  for (int c = 0; c < group.channels; ++c) {
-    const ChannelArguments& channel = group.channel[c];
-    if (!channel.filtered) {
-      copy_sample<Stored>(group, channel, x, y);
-      continue;
-    }
-    const int start_x = x - mask.anchor_x;
-    const int start_y = y - mask.anchor_y;
-    typename Arithmetic::Sum sum{};
-    for (int i = 0; i < mask.height; ++i) {
-      const auto row = cell_row<Cell, Stored>(group, channel, start_y + i);
-      // The book asks at every step whether the cell is a ghost; once a row is enough.
-      if (row.covers(start_x, mask.width)) {
-        for (int j = 0; j < mask.width; ++j)
-          Arithmetic::mac(sum, weights[i * mask.width + j], row.inner(start_x + j));
-      } else {
-        for (int j = 0; j < mask.width; ++j)
-          Arithmetic::mac(sum, weights[i * mask.width + j], row.at(start_x + j));
-      }
-    }
-    store_sum<Arithmetic, Stored>(group, channel, x, y, sum);
-  }
+  make_one_output<Arithmetic, Stored, ConstantStorage>(arguments);
 }
 
 Kernel select(const LaunchArguments& arguments) {

@@ -44,9 +44,43 @@ struct TensorPhase {
   Epilogue general;        ///< DigitEpilogue::general.
 };
 
-/// A plane, and how warps or blocks cover it. A warp's tile is kTensorTileBytes x 8 rows; tiles
-/// below each other are a tile column. Inner tile columns are those whose windows lie inside the
-/// picture, so that their warps load without asking for the border; the others are edges.
+/// How the ghosts beside a plane are made. Selectors are those of __byte_perm(), [0] for the left
+/// side and [1] for the right.
+struct TensorGhosts {
+  std::uint32_t black = 0;  ///< Pairs, quads and octets: a word of ghosts without signal.
+  /// Pairs, quads and octets: the four ghosts left of the picture from the first eight bytes of a
+  /// row, and the four right of it from the last eight; where components are deinterleaved, from
+  /// samples of one component. Packed 4:2:2: the same for luma.
+  std::uint32_t near_select[2] = {};
+  /// Large quads: the same for the next four ghosts, which are made from bytes 4 to 11 of a row,
+  /// and from the eight bytes that end four before its end.
+  std::uint32_t far_select[2] = {};
+  std::uint32_t chroma_select[2] = {};  ///< Packed 4:2:2: as near_select, for chroma.
+};
+
+/// How warps or blocks cover a plane. A warp's tile is kTensorTileBytes x 8 rows; tiles below each
+/// other are a tile column. Inner tile columns are those whose windows lie inside the picture, so
+/// that their warps load without asking for the border; the others are edges.
+struct TensorGrid {
+  int tile_columns = 0;
+  int first_inner_tile_column = 0;
+  int inner_tile_columns = 0;
+  /// 2^32 / inner_tile_columns, rounded up, which divides by them; unused where there is one.
+  std::uint32_t inner_reciprocal = 0;
+  std::uint32_t edge_reciprocal = 0;  ///< The same for the edges.
+};
+
+/// What a plane asks of those who store its samples.
+struct TensorStores {
+  bool copies = false;  ///< Some phase is copied, not filtered.
+  bool tail = false;    ///< BytePhases::tail.
+  bool uniform = true;  ///< The first phase's epilogue serves all filtered phases.
+  /// Rows are stored in whole words by one epilogue, which spares warps all questions about phases.
+  bool plain = true;
+  std::uint32_t kept = 0;  ///< Bits of a word that are copied from the source, where `plain`.
+};
+
+/// A plane, what of it is read, and how it is covered and stored.
 struct TensorPlane {
   const std::uint8_t* src = nullptr;
   std::uint8_t* dst = nullptr;
@@ -55,56 +89,49 @@ struct TensorPlane {
   int rows = 0;
   int row_bytes = 0;
   int whole_bytes = 0;  ///< Every byte of a row before this one belongs to a sample.
-  int left = 0;         ///< Bytes from a column's window to the column: a multiple of 8.
-  int segments = 1;     ///< Windows side by side that cover the mask.
+  /// Sliding and columns: the windows; pairs, quads and octets: what inner tile columns may read
+  /// and edges load, beside their outputs.
+  TensorWindow window;
   const uint4* fragments = nullptr;  ///< The weights as tensor_fragments.h has them for the form.
   /// PairWindow::deinterleaved; of octets the bytes of a pixel.
   int deinterleaved = 1;
-  std::uint32_t pair_black = 0;  ///< Pairs, quads and octets: a word of ghosts without signal.
-  /// Pairs, quads and octets: the __byte_perm() selectors that make the four ghosts left of the
-  /// picture from the first eight bytes of a row, and the four right of it from the last eight;
-  /// where components are deinterleaved, from samples of one component.
-  std::uint32_t ghost_select[2] = {};
-  /// Large quads: the same for the next four ghosts, which are made from bytes 4 to 11 of a row,
-  /// and from the eight bytes that end four before its end.
-  std::uint32_t far_select[2] = {};
-  std::uint32_t chroma_select[2] = {};  ///< Packed 4:2:2: as ghost_select, for chroma.
-  int tile_columns = 0;
-  int first_inner_tile_column = 0;
-  int inner_tile_columns = 0;
-  /// 2^32 / inner_tile_columns, rounded up, which divides by them; unused where there is one.
-  std::uint32_t inner_reciprocal = 0;
-  std::uint32_t edge_reciprocal = 0;  ///< The same for the edges.
-  bool aligned16 = true;              ///< All planes lie on 16 bytes.
+  TensorGhosts ghosts;
+  TensorGrid grid;
+  bool aligned16 = true;  ///< All planes lie on 16 bytes.
   /// Warpgroups: the samples that ghosts at a tile's sides repeat lie in the same tile.
   bool ghosts_in_tile = false;
   int first_block = 0;  ///< The plane's first block in the launch.
   int edge_blocks = 0;  ///< Blocks of the edges, which come before those of inner tile columns.
   int period = 1;       ///< BytePhases::period, or the components of samples of two bytes.
-  bool copies = false;  ///< Some phase is copied, not filtered.
-  bool tail = false;    ///< BytePhases::tail.
-  bool uniform = true;  ///< The first phase's epilogue serves all filtered phases.
-  /// Rows are stored in whole words by one epilogue, which spares warps all questions about phases.
-  bool plain = true;
-  std::uint32_t kept = 0;  ///< Bits of a word that are copied from the source, where `plain`.
-  float scale = 1;         ///< DigitEpilogue::scale, the same for all components.
-  SampleLayout layout;     ///< Of samples of two bytes.
+  TensorStores stores;
+  float scale = 1;      ///< DigitEpilogue::scale, the same for all components.
+  SampleLayout layout;  ///< Of samples of two bytes.
   int sample_bytes = 1;
   TensorPhase phase[kMaxPeriod];
+};
+
+/// How many blocks a launch has, and how far their warps go.
+struct TensorLaunch {
+  int blocks = 0;      ///< Thread blocks; of warpgroups tiles, which fewer blocks take in turns.
+  int processors = 1;  ///< Multiprocessors of the device.
+  int sliding_blocks = 0;  ///< Sliding: tensor_sliding_blocks().
+  int steps = 1;           ///< Tiles of 8 rows that a warp of an inner tile column filters.
+  /// Pairs, quads and octets: steps whose rows a warp prefetches to the L2 cache before all else.
+  int prefetched_steps = 1;
+};
+
+/// The window of pairs, which is the same in all planes.
+struct TensorPairs {
+  int row_groups = 0;  ///< PairWindow::row_groups
+  int shift = 0;       ///< PairWindow::shift
 };
 
 struct TensorArguments {
   Form form = Form::kTensorColumns;
   int plane_count = 0;
-  int blocks = 0;      ///< Thread blocks; of warpgroups tiles, which fewer blocks take in turns.
-  int processors = 1;  ///< Multiprocessors of the device.
-  int sliding_blocks = 0;  ///< tensor_sliding_blocks()
-  int steps = 1;           ///< Tiles of 8 rows that a warp of an inner tile column filters.
-  /// Pairs, quads and octets: steps whose rows a warp prefetches to the L2 cache before all else.
-  int prefetched_steps = 1;
-  int pair_row_groups = 0;      ///< PairWindow::row_groups
-  int pair_shift = 0;           ///< PairWindow::shift
-  OctetWindow octets;           ///< Read by octets only,
+  TensorLaunch launch;
+  TensorPairs pairs;            ///< Read by pairs only,
+  OctetWindow octets;           ///< by octets only,
   TensorTiles tiles;            ///< by tiles only,
   TensorWarpgroups warpgroups;  ///< and by warpgroups only.
   int mask_height = 1;

@@ -51,14 +51,14 @@ bool find_ghost_selectors(TensorPlane& plane, Border border, bool large) {
   const auto left = ghost_select(plane, border, -4, 0);
   const int end = plane.row_bytes / plane.deinterleaved;
   const auto right = ghost_select(plane, border, end, end - 8);
-  plane.ghost_select[0] = left.value_or(0);
-  plane.ghost_select[1] = right.value_or(0);
+  plane.ghosts.near_select[0] = left.value_or(0);
+  plane.ghosts.near_select[1] = right.value_or(0);
   // All ghosts of Border::kReplicate are alike.
   if (!left || !right || !large || border == Border::kReplicate) return left && right;
   const auto far_left = ghost_select(plane, border, -8, 4);
   const auto far_right = ghost_select(plane, border, end + 4, end - 12);
-  plane.far_select[0] = far_left.value_or(0);
-  plane.far_select[1] = far_right.value_or(0);
+  plane.ghosts.far_select[0] = far_left.value_or(0);
+  plane.ghosts.far_select[1] = far_right.value_or(0);
   return far_left && far_right;
 }
 
@@ -91,8 +91,10 @@ int assign_blocks(TensorArguments& arguments) {
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
     plane.first_block = blocks;
-    plane.edge_blocks = blocks_of(plane.tile_columns - plane.inner_tile_columns, plane.rows, 1);
-    blocks += plane.edge_blocks + blocks_of(plane.inner_tile_columns, plane.rows, arguments.steps);
+    plane.edge_blocks =
+        blocks_of(plane.grid.tile_columns - plane.grid.inner_tile_columns, plane.rows, 1);
+    blocks += plane.edge_blocks +
+              blocks_of(plane.grid.inner_tile_columns, plane.rows, arguments.launch.steps);
   }
   return blocks;
 }
@@ -100,71 +102,74 @@ int assign_blocks(TensorArguments& arguments) {
 }  // namespace
 
 void find_word_stores(TensorPlane& plane) {
-  plane.plain = plane.uniform && aligned(plane.dst, plane.dst_pitch, 4);
-  if (!plane.copies) return;
-  plane.plain = plane.plain && aligned(plane.src, plane.src_pitch, 4) && 4 % plane.period == 0;
-  plane.kept = 0;
+  plane.stores.plain = plane.stores.uniform && aligned(plane.dst, plane.dst_pitch, 4);
+  if (!plane.stores.copies) return;
+  plane.stores.plain =
+      plane.stores.plain && aligned(plane.src, plane.src_pitch, 4) && 4 % plane.period == 0;
+  plane.stores.kept = 0;
   for (int b = 0; b < 4; ++b)
-    if (!plane.phase[b % plane.period].filtered) plane.kept |= 0xFFu << (8 * b);
+    if (!plane.phase[b % plane.period].filtered) plane.stores.kept |= 0xFFu << (8 * b);
 }
 
 void find_inner_tile_columns(TensorPlane& plane) {
-  plane.tile_columns = divide_up(plane.row_bytes, kTensorTileBytes);
-  plane.first_inner_tile_column = divide_up(plane.left, kTensorTileBytes);
+  plane.grid.tile_columns = divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.grid.first_inner_tile_column = divide_up(plane.window.left, kTensorTileBytes);
   // Tile columns before this one have windows that end inside the rows.
-  const int reach = kTensorTileBytes - kColumnBytes + kWindowBytes * plane.segments - plane.left;
+  const int reach =
+      kTensorTileBytes - kColumnBytes + kWindowBytes * plane.window.segments - plane.window.left;
   const int end =
       plane.whole_bytes < reach ? 0 : (plane.whole_bytes - reach) / kTensorTileBytes + 1;
-  plane.inner_tile_columns =
+  plane.grid.inner_tile_columns =
       aligned(plane.src, plane.src_pitch, 8)
-          ? std::max(0, std::min(end, plane.tile_columns) - plane.first_inner_tile_column)
+          ? std::max(0, std::min(end, plane.grid.tile_columns) - plane.grid.first_inner_tile_column)
           : 0;
-  if (plane.inner_tile_columns == 0) plane.first_inner_tile_column = 0;
-  plane.inner_reciprocal = reciprocal(plane.inner_tile_columns);
-  plane.edge_reciprocal = reciprocal(plane.tile_columns - plane.inner_tile_columns);
+  if (plane.grid.inner_tile_columns == 0) plane.grid.first_inner_tile_column = 0;
+  plane.grid.inner_reciprocal = reciprocal(plane.grid.inner_tile_columns);
+  plane.grid.edge_reciprocal = reciprocal(plane.grid.tile_columns - plane.grid.inner_tile_columns);
 }
 
 void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large) {
   const bool wide = plane.sample_bytes == 2;
   // Inner tile columns read up to 8 bytes to either side, and edges load as much; of samples of two
   // bytes up to 16.
-  plane.left = wide ? 16 : 8;
-  plane.segments = wide ? 2 : 1;
+  plane.window.left = wide ? 16 : 8;
+  plane.window.segments = wide ? 2 : 1;
   for (int i = 0; i < plane.period; ++i) {
     const int black = plane.phase[i].black;
     if (plane.phase[i].filtered)
-      plane.pair_black = wide ? 0x00010001u * encode_sample<std::uint16_t>(black, plane.layout)
-                              : 0x01010101u * static_cast<std::uint32_t>(black);
+      plane.ghosts.black = wide ? 0x00010001u * encode_sample<std::uint16_t>(black, plane.layout)
+                                : 0x01010101u * static_cast<std::uint32_t>(black);
   }
   find_inner_tile_columns(plane);
   if (!aligned16) {
-    plane.first_inner_tile_column = plane.inner_tile_columns = 0;
-    plane.edge_reciprocal = reciprocal(plane.tile_columns);
+    plane.grid.first_inner_tile_column = plane.grid.inner_tile_columns = 0;
+    plane.grid.edge_reciprocal = reciprocal(plane.grid.tile_columns);
     return;
   }
   // Pixels of three and four bytes have tiles of kPixelTileWidth pixels, all alike: they make the
   // ghosts in shared memory.
   const bool pixels = !wide && plane.deinterleaved > 2;
   if (pixels)
-    plane.tile_columns = divide_up(plane.row_bytes, kPixelTileWidth * plane.deinterleaved);
+    plane.grid.tile_columns = divide_up(plane.row_bytes, kPixelTileWidth * plane.deinterleaved);
   else if (!find_ghost_selectors(plane, border, large))
     return;
-  plane.first_inner_tile_column = 0;
+  plane.grid.first_inner_tile_column = 0;
   // A tile column of one column at the right edge has none beside it, of which it could make
   // ghosts.
   const bool alone = !pixels && plane.row_bytes % kTensorTileBytes == column_unit(plane);
-  plane.inner_tile_columns = plane.tile_columns - (alone ? 1 : 0);
-  plane.inner_reciprocal = reciprocal(plane.inner_tile_columns);
-  plane.edge_reciprocal = reciprocal(plane.tile_columns - plane.inner_tile_columns);
+  plane.grid.inner_tile_columns = plane.grid.tile_columns - (alone ? 1 : 0);
+  plane.grid.inner_reciprocal = reciprocal(plane.grid.inner_tile_columns);
+  plane.grid.edge_reciprocal = reciprocal(plane.grid.tile_columns - plane.grid.inner_tile_columns);
 }
 
-void prepare_packed_pairs(TensorPlane& plane, Border border) {
+void prepare_packed(TensorPlane& plane, Border border) {
   const int chroma = plane.row_bytes / 4;
-  near_ghost_selectors(border, 2 * chroma, plane.ghost_select);
-  near_ghost_selectors(border, chroma, plane.chroma_select);
-  plane.tile_columns = plane.inner_tile_columns = divide_up(plane.row_bytes, kTensorTileBytes);
-  plane.first_inner_tile_column = 0;
-  plane.inner_reciprocal = reciprocal(plane.tile_columns);
+  near_ghost_selectors(border, 2 * chroma, plane.ghosts.near_select);
+  near_ghost_selectors(border, chroma, plane.ghosts.chroma_select);
+  plane.grid.tile_columns = plane.grid.inner_tile_columns =
+      divide_up(plane.row_bytes, kTensorTileBytes);
+  plane.grid.first_inner_tile_column = 0;
+  plane.grid.inner_reciprocal = reciprocal(plane.grid.tile_columns);
 }
 
 bool aligned_to_16(const TensorArguments& arguments) {
@@ -189,19 +194,19 @@ int assign_tiles(TensorArguments& arguments, int single_width, int width, int ro
   for (int p = 0; p < arguments.plane_count; ++p) {
     TensorPlane& plane = arguments.plane[p];
     plane.first_block = tiles;
-    plane.tile_columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
-                                   plane.period == 1 ? single_width : width);
-    plane.inner_reciprocal = reciprocal(plane.tile_columns);
-    tiles += plane.tile_columns * divide_up(plane.rows, rows);
+    plane.grid.tile_columns = divide_up(plane.row_bytes / (plane.period * plane.sample_bytes),
+                                        plane.period == 1 ? single_width : width);
+    plane.grid.inner_reciprocal = reciprocal(plane.grid.tile_columns);
+    tiles += plane.grid.tile_columns * divide_up(plane.rows, rows);
   }
   return tiles;
 }
 
 int assign_steps(TensorArguments& arguments, int resident_blocks, int most_steps) {
-  arguments.steps = 1;
+  arguments.launch.steps = 1;
   int blocks = assign_blocks(arguments);
-  while (blocks > resident_blocks && arguments.steps < most_steps) {
-    ++arguments.steps;
+  while (blocks > resident_blocks && arguments.launch.steps < most_steps) {
+    ++arguments.launch.steps;
     blocks = assign_blocks(arguments);
   }
   return blocks;
@@ -220,9 +225,9 @@ int assign_pair_steps(TensorArguments& arguments, int resident_blocks) {
   const bool one_wave = arguments.digits > 1 || (octets && !arguments.octets.sparse);
   constexpr int kMostSteps = 16, kLongSlide = 4;
   const int blocks = assign_steps(arguments, resident_blocks, kMostSteps);
-  arguments.prefetched_steps = 2;
-  if ((one_wave && !pixels) || arguments.steps <= kLongSlide) return blocks;
-  arguments.steps = arguments.prefetched_steps = short_slide;
+  arguments.launch.prefetched_steps = 2;
+  if ((one_wave && !pixels) || arguments.launch.steps <= kLongSlide) return blocks;
+  arguments.launch.steps = arguments.launch.prefetched_steps = short_slide;
   return assign_blocks(arguments);
 }
 

@@ -9,7 +9,7 @@
 
 namespace convolve {
 
-/// Sets TensorPlane::plain and kept: whether rows can be stored in whole words.
+/// Sets TensorStores::plain and kept: whether rows can be stored in whole words.
 void find_word_stores(TensorPlane& plane);
 
 /// Sets the inner and the edge tile columns of `plane` for tensor-sliding and tensor-columns.
@@ -21,7 +21,7 @@ void find_inner_tile_columns(TensorPlane& plane);
 void prepare_pairs(TensorPlane& plane, Border border, bool aligned16, bool large);
 
 /// Sets the same for packed 4:2:2, all of whose tile columns are inner ones.
-void prepare_packed_pairs(TensorPlane& plane, Border border);
+void prepare_packed(TensorPlane& plane, Border border);
 
 /// True if all planes, source and destination, lie on 16 bytes.
 bool aligned_to_16(const TensorArguments& arguments);

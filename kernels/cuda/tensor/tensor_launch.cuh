@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "kernels/cuda/device/kernel.cuh"
 #include "kernels/cuda/device/overlap.cuh"
@@ -23,6 +24,35 @@ inline std::size_t no_shared_bytes(const TensorArguments&) {
   return 0;
 }
 
+/// A number that is known when code is compiled.
+template <auto kValue>
+using Constant = std::integral_constant<decltype(kValue), kValue>;
+
+/// What select(quantiser) returns, where `quantiser` becomes a Constant: the one place where a
+/// quantiser chooses code, be it the host that selects a kernel or a kernel that has them all.
+#pragma nv_exec_check_disable
+template <class Select>
+CONVOLVE_HD auto with_quantiser(Quantiser quantiser, const Select& select) {
+  if (quantiser == Quantiser::kBits) return select(Constant<Quantiser::kBits>{});
+  if (quantiser == Quantiser::kFloat) return select(Constant<Quantiser::kFloat>{});
+  return select(Constant<Quantiser::kGeneral>{});
+}
+
+/// What select(shift) returns for PairWindow::shift as a Constant.
+template <class Select>
+TensorKernel with_pair_shift(const TensorArguments& a, const Select& select) {
+  return a.pairs.shift == 0 ? select(Constant<0>{}) : select(Constant<1>{});
+}
+
+/// What select(row_groups, shift) returns for the window of pairs, both as Constants.
+template <class Select>
+TensorKernel with_pair_window(const TensorArguments& a, const Select& select) {
+  return with_pair_shift(a, [&](auto shift) {
+    return a.pairs.row_groups == kPairRowGroups[0] ? select(Constant<kPairRowGroups[0]>{}, shift)
+                                                   : select(Constant<kPairRowGroups[1]>{}, shift);
+  });
+}
+
 /// Forces the kernels of all quantisers to load: which of them a frame needs depends on scale and
 /// bias, and a kernel that loads while frames play would hold one of them up.
 template <SelectKernel* kSelect, SharedBytes* kShared = no_shared_bytes>
@@ -40,11 +70,11 @@ inline cudaError_t resident_warps(TensorKernel kernel, int* blocks) {
   return resident_blocks(kernel, 32 * kWarps, blocks);
 }
 
-/// Enqueues arguments.blocks blocks of `kernel`.
+/// Enqueues arguments.launch.blocks blocks of `kernel`.
 inline cudaError_t launch_warps(TensorKernel kernel, const TensorArguments& arguments,
                                 std::size_t shared_bytes, cudaStream_t stream) {
-  return launch_overlapping(kernel, dim3(static_cast<unsigned>(arguments.blocks)), dim3(32, kWarps),
-                            shared_bytes, stream, arguments);
+  return launch_overlapping(kernel, dim3(static_cast<unsigned>(arguments.launch.blocks)),
+                            dim3(32, kWarps), shared_bytes, stream, arguments);
 }
 
 template <SelectKernel* kSelect>

@@ -97,7 +97,8 @@ __device__ __forceinline__ void fill_patch(const TensorPlane& plane, Border bord
   }
   __syncwarp();
   // No output needs what only columns behind the picture read.
-  const int reach = plane.row_bytes + kWindowBytes * plane.segments - plane.left - kColumnBytes;
+  const int reach =
+      plane.row_bytes + kWindowBytes * plane.window.segments - plane.window.left - kColumnBytes;
   const int needed = limit((reach - x + kLaneBytes - 1) >> 3);
   const bool ghost_rows = border == Border::kZero && (y < 0 || y + kRows > plane.rows);
 #pragma unroll 1
@@ -125,7 +126,7 @@ class Windows {
  public:
   __device__ Windows(const TensorArguments& a, const TensorPlane& plane, int x, int y,
                      std::uint8_t* patch)
-      : a_(a), plane_(plane), patch_(patch), x_(x - plane.left), y_(y - a.anchor_y) {
+      : a_(a), plane_(plane), patch_(patch), x_(x - plane.window.left), y_(y - a.anchor_y) {
     const int lane = threadIdx.x;
     mine_ = kColumnBytes * (lane / 4) + kLaneBytes * (lane % 4);
   }

@@ -79,7 +79,7 @@ Result<TensorPass> TensorPass::make(const FrameFormat& format, const PreparedPla
   TensorPass pass(format, planned);
   TensorArguments& arguments = pass.arguments_;
   arguments.form = plan.form;
-  arguments.processors = std::max(1, core.capabilities().processors);
+  arguments.launch.processors = std::max(1, core.capabilities().processors);
   arguments.plane_count = format.plane_count;
   arguments.mask_height = mask.height;
   arguments.anchor_y = mask.anchor_y;
@@ -122,24 +122,22 @@ void TensorPass::prepare_planes(const DeviceCapabilities& device) {
     const std::optional<BytePhases> phases = byte_phases(plane);
     phases_[p] = phases ? *phases : side_by_side(plane);
     to.period = phases_[p].period;
-    to.tail = phases_[p].tail;
+    to.stores.tail = phases_[p].tail;
     if (in_octets()) {
       arguments.octets = octet_window(plane, mask_, device.compute_capability >= 80);
       to.deinterleaved = plane.sample_bytes * plane.component_count;
     } else if (in_columns()) {
-      const TensorWindow window = tensor_window(plane, *phases, mask_);
-      to.left = window.left;
-      to.segments = window.segments;
+      to.window = tensor_window(plane, *phases, mask_);
     } else if (makes_pairs(form_)) {
       const PairWindow window = pair_window(plane, *phases, mask_);
-      arguments.pair_row_groups = window.row_groups;
-      arguments.pair_shift = window.shift;
+      arguments.pairs = {window.row_groups, window.shift};
       to.deinterleaved = window.deinterleaved;
     } else if (makes_quads(form_) && form_ != Form::kTensorLargeQuads) {
       to.deinterleaved = quad_components(plane, *phases, mask_);
     }
   }
-  if (form_ == Form::kTensorSliding) arguments.sliding_blocks = tensor_sliding_blocks(mask_.height);
+  if (form_ == Form::kTensorSliding)
+    arguments.launch.sliding_blocks = tensor_sliding_blocks(mask_.height);
   if (form_ == Form::kTensorTiles)
     arguments.tiles = tensor_tiles(format_, mask_).value_or(TensorTiles{});
   else if (uses_shared_tiles(form_))
@@ -219,9 +217,9 @@ WideQuantiser TensorPass::choose_wide_quantiser() const {
 
 Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser most) {
   TensorPlane& to = arguments_.plane[p];
-  to.copies = false;
+  to.stores.copies = false;
   const TensorPhase* shown = nullptr;
-  to.uniform = true;
+  to.stores.uniform = true;
   for (int i = 0; i < to.period; ++i) {
     const Component& component = format_.planes[p].components[phases_[p].component[i]];
     TensorPhase& phase = to.phase[i];
@@ -229,7 +227,7 @@ Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser m
     phase.step = component.step;
     phase.black = component.black;
     phase.filtered = component.filtered;
-    to.copies = to.copies || !component.filtered;
+    to.stores.copies = to.stores.copies || !component.filtered;
     if (!component.filtered) continue;
     if (split()) {
       const SplitEpilogue epilogue = make_split_epilogue(component, mask_, *split_, scale, bias);
@@ -247,11 +245,11 @@ Quantiser TensorPass::update_plane(int p, double scale, double bias, Quantiser m
       to.scale = epilogue.scale;  // The same for all components.
     }
     if (shown == nullptr) shown = &phase;
-    to.uniform = to.uniform && same_way(phase, *shown);
+    to.stores.uniform = to.stores.uniform && same_way(phase, *shown);
   }
   // Bytes that are copied may be quantised to anything first, so they take the epilogue of those
   // that are filtered.
-  if (to.uniform && shown != nullptr) {
+  if (to.stores.uniform && shown != nullptr) {
     to.phase[0].start = shown->start;
     to.phase[0].base = shown->base;
     to.phase[0].general = shown->general;
@@ -300,7 +298,7 @@ int TensorPass::assign_grid(TensorArguments& arguments, bool aligned16) const {
     TensorPlane& to = arguments.plane[i];
     to.aligned16 = aligned16;
     if (in_packed())
-      prepare_packed_pairs(to, arguments.border);
+      prepare_packed(to, arguments.border);
     else if (in_columns())
       find_inner_tile_columns(to);
     else if (!uses_shared_tiles(form_))
@@ -333,8 +331,8 @@ Status TensorPass::launch(const FrameFormat& format, const FramePlanes& in, cons
   if (in_packed() && !packed_columns_serve(format.planes[0]))
     return invalid_argument(std::string("form ") + form_info(form_).name +
                             " was planned for rows of whole columns, and these end within one");
-  arguments.blocks = assign_grid(arguments, aligned16);
-  if (arguments.blocks == 0) return {};
+  arguments.launch.blocks = assign_grid(arguments, aligned16);
+  if (arguments.launch.blocks == 0) return {};
   return CONVOLVE_CUDA(tensor_launcher(form_).launch(arguments, stream));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The sliding window of tensor_pairs.cu, tensor_octets.cu and tensor_packed_pairs.cu: where each
+// The sliding window of tensor_pairs.cu, tensor_octets.cu and tensor_packed.cu: where each
 // warp begins, and how it slides down its tile column. A warp keeps the row groups that eight
 // output rows read in registers. From step to step it drops the upper kNewRowGroups and adds as
 // many below, so that every picture row is loaded once; the rows of the next step are in flight
@@ -22,17 +22,19 @@ struct WarpOrigin {
     int block = static_cast<int>(blockIdx.x) - plane.first_block;
     inner = block >= plane.edge_blocks;
     if (inner) block -= plane.edge_blocks;
-    const int tile_columns =
-        inner ? plane.inner_tile_columns : plane.tile_columns - plane.inner_tile_columns;
+    const int tile_columns = inner ? plane.grid.inner_tile_columns
+                                   : plane.grid.tile_columns - plane.grid.inner_tile_columns;
     const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
-    const int row = static_cast<int>(
-        tile_columns == 1 ? item
-                          : __umulhi(item, inner ? plane.inner_reciprocal : plane.edge_reciprocal));
+    const int row =
+        static_cast<int>(tile_columns == 1 ? item
+                                           : __umulhi(item, inner ? plane.grid.inner_reciprocal
+                                                                  : plane.grid.edge_reciprocal));
     const int n = static_cast<int>(item) - row * tile_columns;
-    y = row * kRows * (inner ? a.steps : 1);
-    x = kTensorTileBytes * (inner                               ? plane.first_inner_tile_column + n
-                            : n < plane.first_inner_tile_column ? n
-                                                                : n + plane.inner_tile_columns);
+    y = row * kRows * (inner ? a.launch.steps : 1);
+    x = kTensorTileBytes * (inner ? plane.grid.first_inner_tile_column + n
+                            : n < plane.grid.first_inner_tile_column
+                                ? n
+                                : n + plane.grid.inner_tile_columns);
   }
 };
 
@@ -49,7 +51,7 @@ __device__ __forceinline__ void drop_row_groups(
         words[c][s][w] = words[c][s + kNewRowGroups][w];
 }
 
-/// Filters up to TensorArguments::steps tiles of 128 bytes x 8 rows below each other. `columns`
+/// Filters up to TensorLaunch::steps tiles of 128 bytes x 8 rows below each other. `columns`
 /// loads rows and unpacks them into words of row groups, `filter` makes samples of these words, and
 /// its Output stores them.
 template <class Columns, class Filter>
@@ -58,7 +60,7 @@ __device__ __forceinline__ void slide_down(const TensorArguments& a, const Tenso
                                            WarpOrigin origin) {
   constexpr int kRowGroups = Filter::kRowGroups;
   using Output = typename Filter::Output;
-  int steps = a.steps, y = origin.y;
+  int steps = a.launch.steps, y = origin.y;
   await_previous_launch();
   typename Columns::template Words<kRowGroups> words;
   {

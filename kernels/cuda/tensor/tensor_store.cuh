@@ -29,7 +29,7 @@ __device__ __forceinline__ int phase_of_sum(const TensorPlane& plane, int x, int
 
 /// What element k of a lane's sums begins with.
 __device__ __forceinline__ int start_of(const TensorPlane& plane, int x, int lane, int k) {
-  return plane.phase[plane.uniform ? 0 : phase_of_sum(plane, x, lane, k)].start;
+  return plane.phase[plane.stores.uniform ? 0 : phase_of_sum(plane, x, lane, k)].start;
 }
 
 /// threadIdx.x, read anew: the compiler computes what depends on it where it is needed, and does
@@ -93,7 +93,7 @@ class Output {
       : plane_(plane),
         x_(x),
         whole_(x + 4 <= plane.whole_bytes && aligned(plane.dst, plane.dst_pitch, 4)) {
-    if (!plane.copies) return;
+    if (!plane.stores.copies) return;
     whole_ = whole_ && aligned(plane.src, plane.src_pitch, 4);
     for (int b = 0; b < 4; ++b)
       if (!plane.phase[phase_of(plane, x + b)].filtered) kept_ |= 0xFFu << (8 * b);
@@ -113,7 +113,7 @@ class Output {
     for (int b = 0; b < 4; ++b) {
       const TensorPhase& phase = plane_.phase[phase_of(plane_, x_ + b)];
       const bool sample = sample_of(phase, x_ + b) < phase.width;
-      if (!sample && !(plane_.tail && x_ + b < plane_.row_bytes)) continue;
+      if (!sample && !(plane_.stores.tail && x_ + b < plane_.row_bytes)) continue;
       to[b] =
           sample && phase.filtered ? static_cast<std::uint8_t>(word >> (8 * b)) : __ldg(from + b);
     }
@@ -135,12 +135,12 @@ __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int 
   float base[4];
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
-    phase[k] = plane.uniform ? 0 : phase_of_sum(plane, x, lane, k);
+    phase[k] = plane.stores.uniform ? 0 : phase_of_sum(plane, x, lane, k);
     base[k] = plane.phase[phase[k]].base;
   }
   const int own_x = x + kColumnBytes * (lane / 4) + 4 * (lane % 4);
-  if (!plane.copies && x + kTensorTileBytes <= plane.whole_bytes && y + kRows <= plane.rows &&
-      aligned(plane.dst, plane.dst_pitch, 4)) {
+  if (!plane.stores.copies && x + kTensorTileBytes <= plane.whole_bytes &&
+      y + kRows <= plane.rows && aligned(plane.dst, plane.dst_pitch, 4)) {
     std::uint8_t* to = plane.dst + y * plane.dst_pitch + own_x;
 #pragma unroll
     for (int r = 0; r < kRows; ++r, to += plane.dst_pitch)
@@ -156,7 +156,7 @@ __device__ __forceinline__ void store_rows(const TensorPlane& plane, int x, int 
   }
 }
 
-/// The same where TensorPlane::plain, and all bytes of the tile lie inside the picture's columns.
+/// The same where TensorStores::plain, and all bytes of the tile lie inside the picture's columns.
 template <Quantiser kQuantiser>
 __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x, int y,
                                                  const int (&sum)[kRows][4]) {
@@ -166,7 +166,7 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
   const int lane = fresh_lane(), room = plane.rows - y;
   const int own_x = x + kColumnBytes * (lane / 4) + 4 * (lane % 4);
   std::uint8_t* to = plane.dst + y * plane.dst_pitch + own_x;
-  if (plane.kept == 0) {
+  if (plane.stores.kept == 0) {
 #pragma unroll
     for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
       const unsigned word = transpose(quantise_four<kQuantiser>(sum[r], plane, phase, base));
@@ -183,7 +183,8 @@ __device__ __forceinline__ void store_plain_rows(const TensorPlane& plane, int x
   for (int r = 0; r < kRows; ++r, to += plane.dst_pitch) {
     const unsigned word = transpose(quantise_four<kQuantiser>(sum[r], plane, phase, base));
     if (r < room)
-      *reinterpret_cast<unsigned*>(to) = (word & ~plane.kept) | (source[r] & plane.kept);
+      *reinterpret_cast<unsigned*>(to) =
+          (word & ~plane.stores.kept) | (source[r] & plane.stores.kept);
   }
 }
 

@@ -74,7 +74,7 @@ static_assert(sliding_mask_rows(3) == kTensorSlidingRows, "the planner counts on
 /// Filters with a sliding window, for masks of at most sliding_mask_rows(kBlocks) rows and one
 /// segment: all picture rows that 8 output rows read are in registers. From step to step the warp
 /// goes down 8 rows, and loads each picture row once, while it quantises the sums of the step
-/// before. kInside: an inner tile column. kPlain: TensorPlane::plain.
+/// before. kInside: an inner tile column. kPlain: TensorStores::plain.
 template <Quantiser kQuantiser, bool kInside, bool kPlain, int kBlocks>
 __device__ __forceinline__ void slide_down(const TensorArguments& a, const TensorPlane& plane,
                                            int x, int y, int steps, std::uint8_t* patch) {
@@ -170,7 +170,7 @@ __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const
 #pragma unroll 1
   for (int digit = 0;;) {
 #pragma unroll 1
-    for (int segment = 0; segment < plane.segments; ++segment) {
+    for (int segment = 0; segment < plane.window.segments; ++segment) {
       uint2 rows[kRows], below[kRows];
       windows.load(segment, 0, kRows, rows);
       if (needed > kRows) windows.load(segment, kRows, needed - kRows, below);
@@ -195,7 +195,7 @@ __device__ __forceinline__ void filter_in_passes(const TensorArguments& a, const
     if (++digit == a.digits) break;
     shift_sums(a, plane, x, digit, sum);
   }
-  if (kInside && plane.plain)
+  if (kInside && plane.stores.plain)
     store_plain_rows<kQuantiser>(plane, x, y, sum);
   else
     store_rows<kQuantiser>(plane, x, y, sum);
@@ -213,17 +213,19 @@ __device__ __forceinline__ ColumnOrigin column_origin(const TensorPlane& plane, 
                                                       int steps) {
   const bool inside = block >= plane.edge_blocks;
   if (inside) block -= plane.edge_blocks;
-  const int tile_columns =
-      inside ? plane.inner_tile_columns : plane.tile_columns - plane.inner_tile_columns;
-  const std::uint32_t reciprocal = inside ? plane.inner_reciprocal : plane.edge_reciprocal;
+  const int tile_columns = inside ? plane.grid.inner_tile_columns
+                                  : plane.grid.tile_columns - plane.grid.inner_tile_columns;
+  const std::uint32_t reciprocal =
+      inside ? plane.grid.inner_reciprocal : plane.grid.edge_reciprocal;
   const int row = tile_columns == 1
                       ? block
                       : static_cast<int>(__umulhi(static_cast<unsigned>(block), reciprocal));
   const int n = block - row * tile_columns;
   const int rows = inside ? steps * kRows : kRows;
-  const int tile_column = inside                              ? plane.first_inner_tile_column + n
-                          : n < plane.first_inner_tile_column ? n
-                                                              : n + plane.inner_tile_columns;
+  const int tile_column = inside ? plane.grid.first_inner_tile_column + n
+                          : n < plane.grid.first_inner_tile_column
+                              ? n
+                              : n + plane.grid.inner_tile_columns;
   return {inside, tile_column, (row * kWarps + static_cast<int>(threadIdx.y)) * rows};
 }
 
@@ -235,7 +237,7 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   admit_next_launch();
   const TensorPlane& plane = plane_of_block(a);
   const ColumnOrigin origin =
-      column_origin(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.steps);
+      column_origin(plane, static_cast<int>(blockIdx.x) - plane.first_block, a.launch.steps);
   const int x = origin.tile_column * kTensorTileBytes;
   if (origin.y >= plane.rows) return;
   await_previous_launch();
@@ -243,10 +245,10 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   if constexpr (kBlocks > 0) {
     if (!origin.inside)
       slide_down<kQuantiser, false, false, kBlocks>(a, plane, x, origin.y, 1, patch);
-    else if (plane.plain)
-      slide_down<kQuantiser, true, true, kBlocks>(a, plane, x, origin.y, a.steps, patch);
+    else if (plane.stores.plain)
+      slide_down<kQuantiser, true, true, kBlocks>(a, plane, x, origin.y, a.launch.steps, patch);
     else
-      slide_down<kQuantiser, true, false, kBlocks>(a, plane, x, origin.y, a.steps, patch);
+      slide_down<kQuantiser, true, false, kBlocks>(a, plane, x, origin.y, a.launch.steps, patch);
   } else {
     if (origin.inside)
       filter_in_passes<kQuantiser, true>(a, plane, x, origin.y, patch);
@@ -255,23 +257,13 @@ __global__ void __launch_bounds__(32 * kWarps, kBlocks == 2 ? 5 : 4)
   }
 }
 
-template <int kBlocks>
-TensorKernel select_codes(Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return tensor_kernel<Quantiser::kBits, kBlocks>;
-    case Quantiser::kFloat:
-      return tensor_kernel<Quantiser::kFloat, kBlocks>;
-    case Quantiser::kGeneral:
-      break;
-  }
-  return tensor_kernel<Quantiser::kGeneral, kBlocks>;
-}
-
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  return a.sliding_blocks == 2   ? select_codes<2>(quantiser)
-         : a.sliding_blocks == 3 ? select_codes<3>(quantiser)
-                                 : select_codes<0>(quantiser);
+  return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
+    constexpr Quantiser kQuantiser = decltype(of)::value;
+    return a.launch.sliding_blocks == 2   ? tensor_kernel<kQuantiser, 2>
+           : a.launch.sliding_blocks == 3 ? tensor_kernel<kQuantiser, 3>
+                                          : tensor_kernel<kQuantiser, 0>;
+  });
 }
 
 }  // namespace

@@ -20,14 +20,13 @@
 // What binds: for small masks the loads and stores of tiles, which the other consumers and the next
 // stages hide; for large ones the products. Compiled for sm_90a alone.
 #include <algorithm>
-#include <type_traits>
 
-#include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/warpgroup.cuh"
 #include "kernels/cuda/tensor/groups/tensor_ghosts.cuh"
+#include "kernels/cuda/tensor/groups/tensor_packed_tile.cuh"
+#include "kernels/cuda/tensor/groups/tensor_warpgroup_products.cuh"
 #include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
-#include "kernels/cuda/tensor/packed/tensor_packed.cuh"
 #include "kernels/cuda/tensor/tensor_launch.cuh"
 
 namespace convolve {
@@ -96,10 +95,11 @@ __device__ __forceinline__ int thread_of_warpgroup() {
 
 /// Where the outputs of tile number `tile` of a plane begin.
 __device__ __forceinline__ TileOrigin origin_of(const TensorPlane& plane, int tile) {
-  const int row = static_cast<int>(
-      plane.tile_columns == 1 ? tile
-                              : __umulhi(static_cast<unsigned>(tile), plane.inner_reciprocal));
-  return {(tile - row * plane.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
+  const int row =
+      static_cast<int>(plane.grid.tile_columns == 1
+                           ? tile
+                           : __umulhi(static_cast<unsigned>(tile), plane.grid.inner_reciprocal));
+  return {(tile - row * plane.grid.tile_columns) * kTensorTileBytes, row * kWarpgroupTileRows};
 }
 
 /// Prefetches a tile to the L2 cache, as far as it lies inside the picture; all threads of a
@@ -118,125 +118,10 @@ __device__ __forceinline__ void prefetch_tile(const TensorPlane& plane, const Te
   }
 }
 
-/// sum += a digit of the mask, at `weights`, times the tile at `samples`, both in shared memory.
-/// Pairs of units and the odd unit share one product instruction: with two the compiler would move
-/// sums between them, and wait for each product.
-__device__ __forceinline__ void add_digit(const TensorArguments& a, unsigned weights,
-                                          unsigned samples, int pitch,
-                                          int (&sum)[kTileRowGroups][4]) {
-  const WarpgroupWindow& window = a.warpgroups.window;
-  const int unit_pairs = window.unit_pairs();
-  const int last_row = unit_pair_products(a.mask_height) - 1;
-  // The rows of the mask lie from the last to the first, as output row w multiplies picture row k
-  // by mask row k - w.
-  unsigned mask_at = weights + last_row * kWarpgroupMaskRowBytes;
-#pragma unroll 1
-  for (int i = 0; i < (window.units + 1) / 2; ++i) {
-    const bool odd = i == unit_pairs;
-    const int rows = odd ? 2 : 1;
-    MatrixDescriptor mask(mask_at, 128, 256);
-    MatrixDescriptor picture(samples, odd ? pitch : kWarpgroupUnit, kWarpgroupOutputRows * pitch);
-    const int up = rows * kWarpgroupMaskRowBytes / 16, down = rows * pitch / 16;
-#pragma unroll 1
-    for (int n = odd ? odd_unit_products(a.mask_height) : last_row + 1; n > 0; --n) {
-      start_product(sum, mask, picture);
-      mask.low -= up;
-      picture.low += down;
-    }
-    mask_at += warpgroup_mask_rows(a.mask_height) * kWarpgroupMaskRowBytes;
-    samples += 2 * kWarpgroupUnit;
-  }
-}
-
-/// sum = start + the mask times a component. The plane of a sample's high byte follows that of its
-/// low byte.
-template <int kBytes>
-__device__ __forceinline__ void multiply_tile(const TensorArguments& a, int start, unsigned weights,
-                                              unsigned samples, int pitch,
-                                              int (&sum)[kTileRowGroups][4]) {
-  const TensorWarpgroups& warpgroups = a.warpgroups;
-  const unsigned digit_bytes = warpgroups.digit_bytes;
-  const unsigned plane_bytes = warpgroups.tile.rows * warpgroups.tile.pitch;
-  // Digit d times byte b counts 256^(d + b): from the highest power down.
-  int power = a.digits + kBytes - 2, byte = kBytes - 1;
-#pragma unroll
-  for (auto& row_group : sum)
-#pragma unroll
-    for (int& s : row_group)
-      s = power == 0 ? start : 0;
-#pragma unroll 1
-  for (;;) {
-    begin_products();
-    add_digit(a, weights + (a.digits - 1 - power + byte) * digit_bytes,
-              samples + byte * plane_bytes, pitch, sum);
-    wait_for_products(sum);
-    ++byte;
-    const bool next = byte > min(power, kBytes - 1);
-    if (next && --power < 0) return;
-    if (next) byte = max(0, power - a.digits + 1);
-    const int factor = next ? 256 : 1, add = next && power == 0 ? start : 0;
-#pragma unroll
-    for (auto& row_group : sum)
-#pragma unroll
-      for (int& s : row_group)
-        s = s * factor + add;
-  }
-}
-
-/// sum = the values, as bits of floats, of the mask times a component of two bytes: see
-/// split_digits.h.
-__device__ __forceinline__ void multiply_split(const TensorArguments& a, float scale, float base,
-                                               unsigned weights, unsigned samples,
-                                               int (&sum)[kTileRowGroups][4]) {
-  const TensorWarpgroups& warpgroups = a.warpgroups;
-  const unsigned plane_bytes = warpgroups.tile.rows * warpgroups.tile.pitch;
-  float value[kTileRowGroups][4];
-#pragma unroll
-  for (auto& row_group : value)
-#pragma unroll
-    for (float& v : row_group)
-      v = base;
-#pragma unroll
-  for (auto& row_group : sum)
-#pragma unroll
-    for (int& s : row_group)
-      s = 0;
-  int power = a.digits, byte = 1;
-#pragma unroll 1
-  while (power > a.digits - kSplitSums) {
-    begin_products();
-    add_digit(a, weights + (a.digits - 1 - power + byte) * warpgroups.digit_bytes,
-              samples + byte * plane_bytes, warpgroups.tile.pitch, sum);
-    wait_for_products(sum);
-    // No branches here: among branches products would wait for each other.
-    const bool last = byte == 1 || power == 0;
-    const float counted = last ? scale : 0;
-    const int kept = last ? 0 : 1;
-#pragma unroll
-    for (int i = 0; i < kTileRowGroups; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        value[i][k] = fmaf(static_cast<float>(sum[i][k]), counted, value[i][k]);
-        sum[i][k] *= kept;
-      }
-    byte = 1 - byte;
-    power -= last ? 1 : 0;
-    scale *= last ? 1.0f / 256 : 1.0f;
-  }
-#pragma unroll
-  for (int i = 0; i < kTileRowGroups; ++i)
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      sum[i][k] = __float_as_int(value[i][k]);
-}
-
 /// Bytes of a sample of planes of these kinds.
 CONVOLVE_HD constexpr int sample_bytes(unsigned kinds) {
   return kinds >= 0b10000 && kinds != kPackedKinds ? 2 : 1;
 }
-
-template <int kValue>
-using Number = std::integral_constant<int, kValue>;
 
 /// Calls work(components) for a plane of one of `kKinds`: the type of `components` holds the number
 /// of its components.
@@ -246,9 +131,9 @@ __device__ __forceinline__ void with_kind(const TensorPlane& plane, const Work& 
   constexpr bool kOne = kKinds == 0b1 || kKinds == 0b11 || kKinds == 0b10000 || kKinds == 0b110000;
   constexpr bool kAlwaysOne = kKinds == 0b1 || kKinds == 0b10000;
   if (kAlwaysOne || (kOne && plane.period == 1))
-    work(Number<1>{});
+    work(Constant<1>{});
   else if constexpr (!kAlwaysOne)
-    work(Number<kMost>{});
+    work(Constant<kMost>{});
 }
 
 /// Makes a tile that has come, and begins at column x, ready for products: its ghosts, and the
@@ -363,13 +248,13 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
     state.advance(role, warpgroups.stages);
     for (int i = role; i < kPrefetched; i += kRoles.producers) {
       int tile = static_cast<int>(blockIdx.x + i * gridDim.x);
-      if (tile >= a.blocks) break;
+      if (tile >= a.launch.blocks) break;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
       if (plane.aligned16)
         prefetch_tile(plane, warpgroups.tile, origin_of(plane, tile).with_halo(a));
     }
     await_previous_launch();
-    for (int n = role; state.tile < a.blocks; n += kRoles.producers) {
+    for (int n = role; state.tile < a.launch.blocks; n += kRoles.producers) {
       if (n >= warpgroups.stages) barriers.free[state.stage].wait(state.parity ^ 1);
       int tile = state.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
@@ -404,7 +289,7 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
   barriers.weights.wait(0);
   const unsigned weights_at = static_cast<unsigned>(__cvta_generic_to_shared(weights));
   state.advance(consumer, warpgroups.stages);
-  for (int k = 0; state.tile < a.blocks;) {
+  for (int k = 0; state.tile < a.launch.blocks;) {
     if (k == 0) {
       barriers.full[state.stage].wait(state.parity);
     }
@@ -457,15 +342,7 @@ TensorKernel select_split(const TensorArguments& a) {
 
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   if (a.form == Form::kTensorSplitWarpgroups) return select_split(a);
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return select_kinds<Quantiser::kBits>(a);
-    case Quantiser::kFloat:
-      return select_kinds<Quantiser::kFloat>(a);
-    case Quantiser::kGeneral:
-      break;
-  }
-  return select_kinds<Quantiser::kGeneral>(a);
+  return with_quantiser(quantiser, [&](auto of) { return select_kinds<decltype(of)::value>(a); });
 }
 
 std::size_t shared_bytes(const TensorArguments& a) {
@@ -475,7 +352,7 @@ std::size_t shared_bytes(const TensorArguments& a) {
 /// Enqueues one block for each processor, which stays until all tiles are filtered.
 cudaError_t launch(const TensorArguments& arguments, cudaStream_t stream) {
   const bool split = arguments.form == Form::kTensorSplitWarpgroups;
-  const int blocks = std::min(arguments.blocks, arguments.processors);
+  const int blocks = std::min(arguments.launch.blocks, arguments.launch.processors);
   return launch_overlapping(
       select_kernel(arguments, arguments.quantiser), dim3(static_cast<unsigned>(blocks)),
       dim3(32, static_cast<unsigned>(roles(arguments.warpgroups.kinds, split).warps())),

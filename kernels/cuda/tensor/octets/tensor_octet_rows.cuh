@@ -73,7 +73,7 @@ class OctetColumns {
     const int begin = -kColumnBytes * (c % kComponents);
     int beside = first_ ? begin - kOuterBytes : final_ ? begin + kColumnBytes * kComponents : 0;
     if (ghosts_) {
-      select_ = left ? plane.ghost_select[0] : plane.ghost_select[1];
+      select_ = left ? plane.ghosts.near_select[0] : plane.ghosts.near_select[1];
       beside = border_ != Border::kWrap ? 0
                : left                   ? beside + plane.row_bytes
                                         : beside - plane.row_bytes;
@@ -102,10 +102,10 @@ class OctetColumns {
       } else {
 #pragma unroll
         for (unsigned& word : loads[j].own)
-          word = plane_.pair_black;
+          word = plane_.ghosts.black;
 #pragma unroll
         for (unsigned& word : loads[j].outer)
-          word = plane_.pair_black;
+          word = plane_.ghosts.black;
       }
     }
   }
@@ -117,7 +117,7 @@ class OctetColumns {
     const bool black = ghosts_ && border_ == Border::kZero;
 #pragma unroll
     for (unsigned& word : load.outer)
-      word = black ? plane_.pair_black : word;
+      word = black ? plane_.ghosts.black : word;
     if (coded_) {
 #pragma unroll
       for (unsigned& word : load.own)

@@ -13,6 +13,7 @@
 #include "kernels/cuda/device/tensor_mma.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_rows.cuh"
 #include "kernels/cuda/tensor/tensor_interleave.cuh"
+#include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {
 namespace {
@@ -66,12 +67,10 @@ class OctetSums {
       load<0>(0, kept_[0]);
       load<1>(0, kept_[1]);
     }
-    // Four registers that the compiler cannot know to be equal: otherwise it would load the value
-    // anew for each operand of a product. No lane's number is above 31.
     const int start = plane.phase[0].start;
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      const int unknown = (k + 1) * (fresh_lane() >> 5);
+      const int unknown = opaque_zero(k);
       if constexpr (kSplit) {
         start_[k] = __float_as_int(kSplitStart) + unknown;
         second_start_[k] = __float_as_int(kSplitStart) + start + unknown;

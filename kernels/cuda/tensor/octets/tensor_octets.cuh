@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
   const WarpOrigin origin(a, plane);
   if (origin.inner && origin.y < plane.rows)
     prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
-                  kRowGroupRows * Sums::kRowGroups + kRows * (a.prefetched_steps - 1));
+                  kRowGroupRows * Sums::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const uint4* weights = a.plane[0].fragments;
   if constexpr (Sums::kShared) {
     copy_weights_to_shared(weights, Sums::kWeights, shared_weights);

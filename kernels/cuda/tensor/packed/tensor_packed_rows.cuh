@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Loads picture rows of packed 4:2:2 into the registers of tensor_packed_pairs.cu.
+// Loads picture rows of packed 4:2:2 into the registers of tensor_packed.cu.
 #pragma once
 
 #include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
@@ -55,8 +55,8 @@ class PackedColumns {
     const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
     const bool wrap = border_ == Border::kWrap;
     ghosts_ = (left || right) && !wrap;
-    luma_select_ = plane.ghost_select[left ? 0 : 1];
-    chroma_select_ = plane.chroma_select[left ? 0 : 1];
+    luma_select_ = plane.ghosts.near_select[left ? 0 : 1];
+    chroma_select_ = plane.ghosts.chroma_select[left ? 0 : 1];
     beside_ = first_ ? -kColumnBytes : kColumnBytes;
     if (wrap && left) beside_ += plane.row_bytes;
     if (wrap && right) beside_ -= plane.row_bytes;

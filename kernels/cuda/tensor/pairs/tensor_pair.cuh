@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/cuda/device/tensor_mma.cuh"
-#include "kernels/cuda/tensor/tensor_store.cuh"
+#include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {
 namespace {
@@ -99,65 +99,37 @@ __device__ __forceinline__ void multiply_pairs(int (&sum)[kProducts][4], const u
   }
 }
 
-/// Sets what the sums of a component begin with. With one digit these are four registers that the
-/// compiler cannot know to be equal, as it would load the value anew for each operand of a product
-/// otherwise; no lane's number is above 31. With more digits there are no registers to spare.
-template <Quantiser kQuantiser>
-__device__ __forceinline__ void make_starts(int value, int (&start)[4]) {
-#pragma unroll
-  for (int k = 0; k < 4; ++k)
-    start[k] = value + (kQuantiser == Quantiser::kBits ? (k + 1) * (fresh_lane() >> 5) : 0);
-}
-
 /// The weights of pairs. One digit stays in registers; several are loaded again for every step.
 template <Quantiser kQuantiser, int kRowGroups>
 class PairWeights {
  public:
   __device__ PairWeights(const TensorArguments& a, const TensorPlane& plane)
-      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    if constexpr (kOne) {
-#pragma unroll
-      for (int s = 0; s < kRowGroups; ++s)
-        only_[s] = __ldg(fragments_ + 32 * s);
-    }
-  }
+      : weights_(a, plane, plane.fragments) {}
 
-  /// sum = start + products with the words of all row groups.
+  /// sum = start + products with the words of all row groups. The first digit stands before the
+  /// loop over the others: in the loop it would make kernels of four row groups spill more
+  /// registers, 80 bytes for 56.
   template <int kShift, int kProducts, int kWords>
   __device__ __forceinline__ void multiply_by(const unsigned (&words)[kRowGroups][kWords],
                                               const int (&start)[4],
                                               int (&sum)[kProducts][4]) const {
     int first[kProducts][4];
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        first[i][k] = kOne || digits_ == 1 ? start[k] : 0;
-    multiply_pairs<kShift>(sum, kOne ? only_[0] : __ldg(fragments_), words[0], first);
+    begin_sums(weights_.one_digit(), start, first);
+    multiply_pairs<kShift>(sum, weights_.first(0), words[0], first);
 #pragma unroll
     for (int s = 1; s < kRowGroups; ++s)
-      multiply_pairs<kShift>(sum, kOne ? only_[s] : __ldg(fragments_ + 32 * s), words[s], sum);
-    if constexpr (!kOne) {
-      const uint4* fragment = fragments_ + 32 * kRowGroups;
-#pragma unroll 1
-      for (int left = digits_ - 1; left > 0; --left) {
+      multiply_pairs<kShift>(sum, weights_.first(s), words[s], sum);
+    weights_.for_each_further_digit(
+        [&](const auto& weights) {
 #pragma unroll
-        for (int i = 0; i < kProducts; ++i)
-#pragma unroll
-          for (int k = 0; k < 4; ++k)
-            sum[i][k] = sum[i][k] * 256 + (left == 1 ? start[k] : 0);
-#pragma unroll
-        for (int s = 0; s < kRowGroups; ++s, fragment += 32)
-          multiply_pairs<kShift>(sum, __ldg(fragment), words[s], sum);
-      }
-    }
+          for (int s = 0; s < kRowGroups; ++s)
+            multiply_pairs<kShift>(sum, weights(s), words[s], sum);
+        },
+        [&](bool last) { shift_sums(last, start, sum); });
   }
 
  private:
-  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
-  const uint4* fragments_;
-  uint4 only_[kRowGroups];
-  int digits_;
+  LaneWeights<kRowGroups, kQuantiser == Quantiser::kBits> weights_;
 };
 
 /// Four adjacent samples of a component, of the sums of two products: in column t = lane % 4, or

@@ -58,15 +58,16 @@ class PairColumns {
     ghosts_ = left || right;
     int beside = first_ ? -4 * kDeinterleaved * kOuter : final_ ? kColumnBytes : 0;
     if (ghosts_) {
-      select_ = left ? plane.ghost_select[0] : plane.ghost_select[1];
-      if constexpr (kOuter == 2) far_select_ = left ? plane.far_select[0] : plane.far_select[1];
+      select_ = left ? plane.ghosts.near_select[0] : plane.ghosts.near_select[1];
+      if constexpr (kOuter == 2)
+        far_select_ = left ? plane.ghosts.far_select[0] : plane.ghosts.far_select[1];
       beside = border_ != Border::kWrap ? 0
                : left                   ? beside + plane.row_bytes
                                         : beside - plane.row_bytes;
     }
     from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(t) * pitch_;
     beside_ = beside;
-    black_ = plane.pair_black;
+    black_ = plane.ghosts.black;
   }
 
   /// Starts loading kCount row groups from picture row `top` on.

@@ -195,7 +195,7 @@ template <class Products, int kDeinterleaved>
 __device__ __forceinline__ void filter_inner(const TensorArguments& a, const TensorPlane& plane,
                                              WarpOrigin origin) {
   prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
-                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+                kRowGroupRows * Products::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const PairFilter<Products, kDeinterleaved> filter(a, plane);
   PairColumns<kDeinterleaved, Products::kOuter> columns(a, plane, origin.x);
   slide_down(a, plane, columns, filter, origin);
@@ -240,42 +240,19 @@ __global__ void __launch_bounds__(32 * kWarps, 4)
     filter(std::integral_constant<int, kMostDeinterleaved>{});
 }
 
-template <int kRowGroups, int kShift, int kMostDeinterleaved>
-TensorKernel select_codes(Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return tensor_pairs_kernel<Pairs<Quantiser::kBits, kRowGroups, kShift>, kMostDeinterleaved>;
-    case Quantiser::kFloat:
-      return tensor_pairs_kernel<Pairs<Quantiser::kFloat, kRowGroups, kShift>, kMostDeinterleaved>;
-    case Quantiser::kGeneral:
-      break;
-  }
-  return tensor_pairs_kernel<Pairs<Quantiser::kGeneral, kRowGroups, kShift>, kMostDeinterleaved>;
-}
-
-template <bool kLarge, int kMostDeinterleaved>
-TensorKernel select_quads(Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return tensor_pairs_kernel<Quads<Quantiser::kBits, kLarge>, kMostDeinterleaved>;
-    case Quantiser::kFloat:
-      return tensor_pairs_kernel<Quads<Quantiser::kFloat, kLarge>, kMostDeinterleaved>;
-    case Quantiser::kGeneral:
-      break;
-  }
-  return tensor_pairs_kernel<Quads<Quantiser::kGeneral, kLarge>, kMostDeinterleaved>;
-}
-
 template <int kMostDeinterleaved>
-TensorKernel select_window(const TensorArguments& a, Quantiser quantiser) {
-  if (a.form == Form::kTensorLargeQuads) return select_quads<true, 1>(quantiser);
-  if (a.form == Form::kTensorQuads) return select_quads<false, kMostDeinterleaved>(quantiser);
-  constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
-  if (a.pair_row_groups == kFew)
-    return a.pair_shift == 0 ? select_codes<kFew, 0, kMostDeinterleaved>(quantiser)
-                             : select_codes<kFew, 1, kMostDeinterleaved>(quantiser);
-  return a.pair_shift == 0 ? select_codes<kMany, 0, kMostDeinterleaved>(quantiser)
-                           : select_codes<kMany, 1, kMostDeinterleaved>(quantiser);
+TensorKernel select_products(const TensorArguments& a, Quantiser quantiser) {
+  return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
+    constexpr Quantiser kQuantiser = decltype(of)::value;
+    if (a.form == Form::kTensorLargeQuads) return tensor_pairs_kernel<Quads<kQuantiser, true>, 1>;
+    if (a.form == Form::kTensorQuads)
+      return tensor_pairs_kernel<Quads<kQuantiser, false>, kMostDeinterleaved>;
+    return with_pair_window(a, [](auto row_groups, auto shift) -> TensorKernel {
+      return tensor_pairs_kernel<
+          Pairs<kQuantiser, decltype(row_groups)::value, decltype(shift)::value>,
+          kMostDeinterleaved>;
+    });
+  });
 }
 
 /// Kernels that deinterleave components are separate ones, as the others would be slower with their
@@ -284,7 +261,7 @@ TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
   int deinterleaved = 1;
   for (int p = 0; p < a.plane_count; ++p)
     deinterleaved = std::max(deinterleaved, a.plane[p].deinterleaved);
-  return deinterleaved == 1 ? select_window<1>(a, quantiser) : select_window<2>(a, quantiser);
+  return deinterleaved == 1 ? select_products<1>(a, quantiser) : select_products<2>(a, quantiser);
 }
 
 /// Shared memory, in bytes, that a block asks for and does not use, so that no processor has room
@@ -302,7 +279,7 @@ std::size_t spare_bytes(const TensorArguments& a) {
       cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) !=
           cudaSuccess)
     return 0;
-  return a.blocks > 3 * processors
+  return a.launch.blocks > 3 * processors
              ? 0
              : static_cast<std::size_t>(std::max(0, shared_bytes / 4 - kPatches));
 }

@@ -32,14 +32,12 @@ class QuadWeights {
   static constexpr int kWindowRowGroups = (kLarge ? kLargeQuadWindow : kQuadWindow).row_groups;
   static constexpr int kWindowWords = (kLarge ? kLargeQuadWindow : kQuadWindow).words;
   static constexpr int kRowGroupPairs = kWindowRowGroups - 1;
-  static constexpr bool kOne = kQuantiser == Quantiser::kBits, kKept = kOne && !kLarge;
-  using Fragments = uint4[kWindowWords][kRowGroupPairs];
+  static constexpr bool kOne = kQuantiser == Quantiser::kBits;
+  using Fragments = uint4[kWindowWords * kRowGroupPairs];
 
  public:
   __device__ QuadWeights(const TensorArguments& a, const TensorPlane& plane)
-      : fragments_(plane.fragments + threadIdx.x), digits_(a.digits) {
-    if constexpr (kKept) load(fragments_, only_);
-  }
+      : weights_(a, plane, plane.fragments) {}
 
   /// sum[half] = start + products with all row groups, for output rows 4 half .. 4 half + 3.
   /// word_of(g, i, m): word m of the window of quad i in row group g.
@@ -50,47 +48,26 @@ class QuadWeights {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
+        begin_sums(weights_.one_digit(), start[i], sum[half][i]);
+    weights_.for_each_digit(
+        [&](const auto& fragment) {
+          Fragments weights;
+          load_fragments(fragment, weights);
+          add_products(weights, word_of, sum);
+        },
+        [&](bool last) {
 #pragma unroll
-        for (int k = 0; k < 4; ++k)
-          sum[half][i][k] = kOne || digits_ == 1 ? start[i][k] : 0;
-    if constexpr (kKept) {
-      add_products(only_, word_of, sum);
-    } else if constexpr (kOne) {
-      Fragments weights;
-      load(fragments_, weights);
-      add_products(weights, word_of, sum);
-    } else {
-      const uint4* fragments = fragments_;
-#pragma unroll 1
-      for (int left = digits_;;) {
-        Fragments weights;
-        load(fragments, weights);
-        add_products(weights, word_of, sum);
-        if (--left == 0) break;
-        fragments += 32 * kRowGroupPairs * kWindowWords;
+          for (int half = 0; half < 2; ++half)
 #pragma unroll
-        for (int half = 0; half < 2; ++half)
-#pragma unroll
-          for (int i = 0; i < kQuads; ++i)
-#pragma unroll
-            for (int k = 0; k < 4; ++k)
-              sum[half][i][k] = sum[half][i][k] * 256 + (left == 1 ? start[i][k] : 0);
-      }
-    }
+            for (int i = 0; i < kQuads; ++i)
+              shift_sums(last, start[i], sum[half][i]);
+        });
   }
 
  private:
-  static __device__ __forceinline__ void load(const uint4* from, Fragments& weights) {
-#pragma unroll
-    for (int m = 0; m < kWindowWords; ++m)
-#pragma unroll
-      for (int g = 0; g < kRowGroupPairs; ++g)
-        weights[m][g] = __ldg(from + 32 * (kRowGroupPairs * m + g));
-  }
-
-  /// weights[m][g]: for word m and the row groups g and g + 1 of those that four output rows read.
-  /// Whole products take a row group of even number and the next, as their words lie in adjacent
-  /// registers.
+  /// weights[kRowGroupPairs m + g]: for word m and the row groups g and g + 1 of those that four
+  /// output rows read. Whole products take a row group of even number and the next, as their words
+  /// lie in adjacent registers.
   template <int kQuads, class WordOf>
   static __device__ __forceinline__ void add_products(const Fragments& weights,
                                                       const WordOf& word_of,
@@ -98,7 +75,7 @@ class QuadWeights {
     const auto whole = [&](int half, int m, int row_group) {
 #pragma unroll
       for (int i = 0; i < kQuads; ++i)
-        multiply(sum[half][i], weights[m][row_group - half],
+        multiply(sum[half][i], weights[kRowGroupPairs * m + row_group - half],
                  make_uint2(word_of(row_group, i, m), word_of(row_group + 1, i, m)), sum[half][i]);
     };
     const auto single = [&](int half, const uint2& of, int m, int row_group) {
@@ -114,7 +91,8 @@ class QuadWeights {
 #pragma unroll
       for (int g = 2; g < kWindowRowGroups; g += 2)
         whole(1, m, g);
-      const uint4 first = weights[m][0], last = weights[m][kRowGroupPairs - 1];
+      const uint4 first = weights[kRowGroupPairs * m];
+      const uint4 last = weights[kRowGroupPairs * m + kRowGroupPairs - 1];
       if constexpr (kWindowRowGroups % 2 != 0)
         single(0, make_uint2(last.z, last.w), m, kWindowRowGroups - 1);
       single(1, make_uint2(first.x, first.y), m, 1);
@@ -123,9 +101,7 @@ class QuadWeights {
     }
   }
 
-  const uint4* fragments_;
-  Fragments only_;
-  int digits_;
+  LaneWeights<kWindowWords * kRowGroupPairs, kOne, kOne && !kLarge> weights_;
 };
 
 /// Four adjacent samples of each of two quads in the lane's row. The lanes of a column and those of

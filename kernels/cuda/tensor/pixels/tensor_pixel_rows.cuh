@@ -131,7 +131,7 @@ class PixelRows {
   __device__ __noinline__ static void copy_edge(const TensorArguments& a, const TensorPlane& plane,
                                                 int y, int at, int room, std::uint8_t* to) {
     const int row = border_index(a.border, y, plane.rows);
-    const unsigned black = plane.pair_black;
+    const unsigned black = plane.ghosts.black;
     if (row == kNoSignal)
       *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
     else
@@ -199,7 +199,7 @@ class PixelGhosts {
 #pragma unroll
         for (int b = 0; b < kPixelBytes; ++b)
           pixel[b] =
-              black ? static_cast<std::uint8_t>(plane_.pair_black)
+              black ? static_cast<std::uint8_t>(plane_.ghosts.black)
                     : __ldg(plane_.src + own * plane_.src_pitch + kPixelBytes * sample_[side] + b);
       }
 #pragma unroll
@@ -309,7 +309,7 @@ class PixelOutput {
   /// The outputs start at byte x of row y.
   __device__ PixelOutput(const TensorArguments& a, const TensorPlane& plane, Ring& ring, int x,
                          int y)
-      : plane_(plane), kept_(plane.kept), row_(y + threadIdx.x / kLanes) {
+      : plane_(plane), kept_(plane.stores.kept), row_(y + threadIdx.x / kLanes) {
     // Lanes beyond the last vector of a row load it like that vector's own lane, and store nothing.
     const int mine = threadIdx.x % kLanes, own = threadIdx.x / kLanes;
     const int vector = min(mine, Ring::kVectors - 1);

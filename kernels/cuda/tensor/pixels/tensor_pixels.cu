@@ -47,50 +47,10 @@ __device__ __forceinline__ uint4 pixel_vector(const unsigned (&made)[kFiltered][
   return make_uint4(word(0), word(1), word(2), word(3));
 }
 
-/// Sets registers that all hold `value`, and that the compiler cannot know to be equal: otherwise
-/// it would load the value anew for each operand of a product. No lane's number is above 31.
-__device__ __forceinline__ void make_opaque(int value, int (&registers)[4]) {
-#pragma unroll
-  for (int k = 0; k < 4; ++k)
-    registers[k] = value + (k + 1) * (fresh_lane() >> 5);
-}
-
-/// sums = start
-template <int kProducts>
-__device__ __forceinline__ void begin_sums(const int (&start)[4],
-                                           int (&sums)[kFiltered][kProducts][4]) {
-#pragma unroll
-  for (int c = 0; c < kFiltered; ++c)
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        sums[c][i][k] = start[k];
-}
-
-/// sums = 256 sums + start, between two digits.
-template <int kProducts>
-__device__ __forceinline__ void shift_sums(int start, int (&sums)[kFiltered][kProducts][4]) {
-#pragma unroll
-  for (int c = 0; c < kFiltered; ++c)
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        sums[c][i][k] = sums[c][i][k] * 256 + start;
-}
-
 /// True if weights of several digits lie in shared memory: at 9x9 33.3 us for 36.7 (BGR, 4K, two
 /// digits, H100). The ring of four bytes leaves no room for them.
 template <int kPixelBytes>
 constexpr bool kSharedWeights = kPixelBytes == 3;
-
-/// A fragment, from shared or global memory.
-template <int kPixelBytes>
-__device__ __forceinline__ uint4 weights_at(const uint4* from) {
-  if constexpr (kSharedWeights<kPixelBytes>) return *from;
-  return __ldg(from);
-}
 
 /// What quantises sums.
 struct PixelQuantiser {
@@ -112,13 +72,8 @@ class PixelPairs {
       kOne ? 0 : kRowGroups;  ///< Of each digit, if there are several.
 
   __device__ PixelPairs(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
-      : fragments_(weights + threadIdx.x), digits_(a.digits) {
+      : weights_(a, plane, weights) {
     make_opaque(plane.phase[0].start, start_);
-    if constexpr (kOne) {
-#pragma unroll
-      for (int s = 0; s < kRowGroups; ++s)
-        only_[s] = __ldg(plane.fragments + threadIdx.x + 32 * s);
-    }
   }
 
   /// Filters a step; its samples are left in the ring.
@@ -126,33 +81,26 @@ class PixelPairs {
   __device__ __forceinline__ void filter(const LoadRows& load_rows, const PixelQuantiser& quantiser,
                                          int first, PixelRing<kPixelBytes>& ring) const {
     Sums sums;
+    begin_sums(weights_.one_digit(), start_, sums);
     if constexpr (kOne) {
-      begin_sums(start_, sums);
 #pragma unroll
       for (int s = 0; s < kRowGroups; ++s) {
         Words words;
         load_rows(s, words);
-        add(only_[s], words, sums);
+        add(weights_.first(s), words, sums);
       }
     } else {
       Words words[kRowGroups];
 #pragma unroll
       for (int s = 0; s < kRowGroups; ++s)
         load_rows(s, words[s]);
-      int start[4];
+      weights_.template for_each_digit<kSharedWeights<kPixelBytes>>(
+          [&](const auto& fragment) {
 #pragma unroll
-      for (int k = 0; k < 4; ++k)
-        start[k] = digits_ == 1 ? start_[k] : 0;
-      begin_sums(start, sums);
-      const uint4* fragment = fragments_;
-#pragma unroll 1
-      for (int left = digits_;;) {
-#pragma unroll
-        for (int s = 0; s < kRowGroups; ++s, fragment += 32)
-          add(weights_at<kPixelBytes>(fragment), words[s], sums);
-        if (--left == 0) break;
-        shift_sums(left == 1 ? start_[0] : 0, sums);
-      }
+            for (int s = 0; s < kRowGroups; ++s)
+              add(fragment(s), words[s], sums);
+          },
+          [&](bool last) { shift_sums(last, start_[0], sums); });
     }
     unsigned made[kFiltered][4];
 #pragma unroll
@@ -177,9 +125,7 @@ class PixelPairs {
       multiply_pairs<kShift>(sums[c], weights, words[c], sums[c]);
   }
 
-  const uint4* fragments_;
-  uint4 only_[kRowGroups];
-  int digits_;
+  LaneWeights<kRowGroups, kOne> weights_;
   int start_[4];
 };
 
@@ -190,17 +136,15 @@ class PixelQuads {
   static constexpr int kQuads = 2;  ///< In a row of a column.
   using Words = unsigned[kFiltered][4];
   using Sums = int[kFiltered][kQuads][4];
-  using Weights = uint4[kQuadWords][2];
+  using Weights = uint4[2 * kQuadWords];
 
  public:
   static constexpr int kRowGroups = kQuadRowGroups;
   static constexpr int kFragments = kOne ? 0 : 2 * kQuadWords;
 
   __device__ PixelQuads(const TensorArguments& a, const TensorPlane& plane, const uint4* weights)
-      : fragments_(weights + threadIdx.x), digits_(a.digits) {
+      : weights_(a, plane, weights) {
     make_opaque(plane.phase[0].start, start_);
-    if constexpr (kOne)
-      load([&](int i) { return __ldg(plane.fragments + threadIdx.x + i); }, only_);
   }
 
   template <int kPixelBytes, class LoadRows>
@@ -208,35 +152,26 @@ class PixelQuads {
                                          int first, PixelRing<kPixelBytes>& ring) const {
     Sums sums[2];
     Words words[kQuadRowGroups];
-    int start[4];
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      start[k] = kOne || digits_ == 1 ? start_[k] : 0;
-    begin_sums(start, sums[0]);
-    begin_sums(start, sums[1]);
+    begin_sums(weights_.one_digit(), start_, sums);
     if constexpr (kOne) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         load_rows(2 * half, words[2 * half]);
         load_rows(2 * half + 1, words[2 * half + 1]);
-        add(only_, half, words, sums);
+        add(weights_.kept(), half, words, sums);
       }
     } else {
 #pragma unroll
       for (int s = 0; s < kQuadRowGroups; ++s)
         load_rows(s, words[s]);
-      const uint4* fragments = fragments_;
-#pragma unroll 1
-      for (int left = digits_;;) {
-        Weights weights;
-        load([&](int i) { return weights_at<kPixelBytes>(fragments + i); }, weights);
-        add(weights, 0, words, sums);
-        add(weights, 1, words, sums);
-        if (--left == 0) break;
-        fragments += 32 * 2 * kQuadWords;
-        shift_sums(left == 1 ? start_[0] : 0, sums[0]);
-        shift_sums(left == 1 ? start_[0] : 0, sums[1]);
-      }
+      weights_.template for_each_digit<kSharedWeights<kPixelBytes>>(
+          [&](const auto& fragment) {
+            Weights weights;
+            load_fragments(fragment, weights);
+            add(weights, 0, words, sums);
+            add(weights, 1, words, sums);
+          },
+          [&](bool last) { shift_sums(last, start_[0], sums); });
     }
     unsigned made[2][kFiltered][kQuads];
 #pragma unroll
@@ -254,15 +189,6 @@ class PixelQuads {
   }
 
  private:
-  template <class At>
-  static __device__ __forceinline__ void load(const At& at, Weights& weights) {
-#pragma unroll
-    for (int m = 0; m < kQuadWords; ++m)
-#pragma unroll
-      for (int g = 0; g < 2; ++g)
-        weights[m][g] = at(32 * (2 * m + g));
-  }
-
   /// Adds the products with row groups 2 half and 2 half + 1: whole ones for output rows 4 half to
   /// 4 half + 3, and halves for the other four.
   static __device__ __forceinline__ void add(const Weights& weights, int half,
@@ -275,9 +201,9 @@ class PixelQuads {
       for (int c = 0; c < kFiltered; ++c)
 #pragma unroll
         for (int i = 0; i < kQuads; ++i)
-          multiply(sums[half][c][i], weights[m][half], make_uint2(above[c][i + m], below[c][i + m]),
-                   sums[half][c][i]);
-      const uint4& own = weights[m][half];
+          multiply(sums[half][c][i], weights[2 * m + half],
+                   make_uint2(above[c][i + m], below[c][i + m]), sums[half][c][i]);
+      const uint4& own = weights[2 * m + half];
       const uint2 rest = half == 0 ? make_uint2(own.x, own.y) : make_uint2(own.z, own.w);
 #pragma unroll
       for (int c = 0; c < kFiltered; ++c)
@@ -288,9 +214,7 @@ class PixelQuads {
     }
   }
 
-  const uint4* fragments_;
-  Weights only_;
-  int digits_;
+  LaneWeights<2 * kQuadWords, kOne> weights_;
   int start_[4];
 };
 
@@ -303,7 +227,8 @@ __device__ __forceinline__ void slide_down_pixels(const TensorArguments& a,
   using Ring = PixelRing<kPixelBytes>;
   const int lane = threadIdx.x, t = lane % 4, top = y - a.anchor_y;
   prefetch_pixels<kPixelBytes>(
-      plane, x, top, kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+      plane, x, top,
+      kRowGroupRows * Products::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const Products products(a, plane, weights);
   const PixelQuantiser quantiser = {plane.phase[0].general, in_register(plane.scale),
                                     in_register(plane.phase[0].base)};
@@ -364,40 +289,31 @@ __global__ void __launch_bounds__(32 * kWarps, 3)
   const TensorPlane& plane = plane_of_block(a);
   const int block = static_cast<int>(blockIdx.x) - plane.first_block;
   const unsigned item = static_cast<unsigned>(block * kWarps) + threadIdx.y;
-  const int row =
-      static_cast<int>(plane.tile_columns == 1 ? item : __umulhi(item, plane.inner_reciprocal));
+  const int row = static_cast<int>(
+      plane.grid.tile_columns == 1 ? item : __umulhi(item, plane.grid.inner_reciprocal));
   const int x =
-      (static_cast<int>(item) - row * plane.tile_columns) * PixelRing<kPixelBytes>::kTileBytes;
-  const int y = row * kRows * a.steps;
+      (static_cast<int>(item) - row * plane.grid.tile_columns) * PixelRing<kPixelBytes>::kTileBytes;
+  const int y = row * kRows * a.launch.steps;
   if (y >= plane.rows) return;
-  slide_down_pixels<Products, kPixelBytes>(a, plane, x, y, a.steps,
+  slide_down_pixels<Products, kPixelBytes>(a, plane, x, y, a.launch.steps,
                                            kShared ? weights : plane.fragments, rings[threadIdx.y]);
 }
 
-template <Quantiser kQuantiser, int kPixelBytes>
-TensorKernel select_products(const TensorArguments& a) {
-  if (a.form == Form::kTensorPixelQuads)
-    return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
-  return a.pair_shift == 0 ? tensor_pixels_kernel<PixelPairs<kQuantiser, 0>, kPixelBytes>
-                           : tensor_pixels_kernel<PixelPairs<kQuantiser, 1>, kPixelBytes>;
-}
-
 template <int kPixelBytes>
-TensorKernel select_codes(const TensorArguments& a, Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return select_products<Quantiser::kBits, kPixelBytes>(a);
-    case Quantiser::kFloat:
-      return select_products<Quantiser::kFloat, kPixelBytes>(a);
-    case Quantiser::kGeneral:
-      break;
-  }
-  return select_products<Quantiser::kGeneral, kPixelBytes>(a);
+TensorKernel select_products(const TensorArguments& a, Quantiser quantiser) {
+  return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
+    constexpr Quantiser kQuantiser = decltype(of)::value;
+    if (a.form == Form::kTensorPixelQuads)
+      return tensor_pixels_kernel<PixelQuads<kQuantiser>, kPixelBytes>;
+    return with_pair_shift(a, [](auto shift) -> TensorKernel {
+      return tensor_pixels_kernel<PixelPairs<kQuantiser, decltype(shift)::value>, kPixelBytes>;
+    });
+  });
 }
 
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  return a.plane[0].deinterleaved == 3 ? select_codes<3>(a, quantiser)
-                                       : select_codes<4>(a, quantiser);
+  return a.plane[0].deinterleaved == 3 ? select_products<3>(a, quantiser)
+                                       : select_products<4>(a, quantiser);
 }
 
 }  // namespace

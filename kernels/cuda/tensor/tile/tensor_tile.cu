@@ -122,13 +122,7 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
                                            int (&sum)[kBlocks][kRows][4]) {
   // Digit d times byte b counts 256^(d + b).
   int power = a.digits + kBytes - 2;
-#pragma unroll
-  for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-    for (int i = 0; i < kRows; ++i)
-#pragma unroll
-      for (int k = 0; k < 4; ++k)
-        sum[b][i][k] = power == 0 ? start : 0;
+  begin_sums(power == 0, start, sum);
   const int size = 32 * a.tiles.window.windows_down * a.tiles.window.segments;
 #pragma unroll 1
   for (;; --power) {
@@ -140,13 +134,7 @@ __device__ __forceinline__ void add_digits(const TensorArguments& a, const Tenso
                              plane.fragments + threadIdx.x + (a.digits - 1 - digit) * size, sum);
     }
     if (power == 0) return;
-#pragma unroll
-    for (int b = 0; b < kBlocks; ++b)
-#pragma unroll
-      for (int i = 0; i < kRows; ++i)
-#pragma unroll
-        for (int k = 0; k < 4; ++k)
-          sum[b][i][k] = sum[b][i][k] * 256 + (power == 1 ? start : 0);
+    shift_sums(power == 1, start, sum);
   }
 }
 
@@ -175,12 +163,9 @@ __device__ __forceinline__ void quantise_tile_column(const TensorArguments& a,
                                                      const TensorPhase& phase, int half,
                                                      const int (&sum)[kRows][4],
                                                      unsigned (&words)[4 * kBytes]) {
-  if (a.quantiser == Quantiser::kBits)
-    quantise_column<Quantiser::kBits, kBytes>(plane, phase, half, sum, words);
-  else if (a.quantiser == Quantiser::kFloat)
-    quantise_column<Quantiser::kFloat, kBytes>(plane, phase, half, sum, words);
-  else
-    quantise_column<Quantiser::kGeneral, kBytes>(plane, phase, half, sum, words);
+  with_quantiser(a.quantiser, [&](auto of) {
+    quantise_column<decltype(of)::value, kBytes>(plane, phase, half, sum, words);
+  });
 }
 
 /// Fills tile number `block` of a plane, filters it component by component, and stores it.
@@ -189,10 +174,11 @@ __device__ __forceinline__ void filter_tile(const TensorArguments& a, const Tens
                                             int block, std::uint8_t* memory) {
   constexpr int kBlocks = row_blocks(kComponents), kAcross = warps_across(kComponents);
   const TensorTile& tile = a.tiles.tile[kComponents == 1 ? 0 : 1];
-  const int tile_row = static_cast<int>(
-      plane.tile_columns == 1 ? block
-                              : __umulhi(static_cast<unsigned>(block), plane.inner_reciprocal));
-  const int tile_x = (block - tile_row * plane.tile_columns) * kTensorTileBytes * kAcross;
+  const int tile_row =
+      static_cast<int>(plane.grid.tile_columns == 1
+                           ? block
+                           : __umulhi(static_cast<unsigned>(block), plane.grid.inner_reciprocal));
+  const int tile_x = (block - tile_row * plane.grid.tile_columns) * kTensorTileBytes * kAcross;
   const int tile_y = tile_row * kTensorTileRows;
   fill_tile<kComponents, kBytes>(a, plane, tile, {tile_x - tile.margin, tile_y - a.anchor_y},
                                  memory, static_cast<int>(threadIdx.x + 32 * threadIdx.y));

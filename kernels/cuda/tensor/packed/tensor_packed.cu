@@ -145,40 +145,27 @@ class PackedQuads {
 
 template <class Products>
 __global__ void __launch_bounds__(32 * kWarps, Products::kBlocks)
-    tensor_packed_pairs_kernel(const __grid_constant__ TensorArguments a) {
+    tensor_packed_kernel(const __grid_constant__ TensorArguments a) {
   admit_next_launch();
   const TensorPlane& plane = a.plane[0];
   const WarpOrigin origin(a, plane);
   if (origin.y >= plane.rows) return;
   prefetch_rows(plane, origin.x, origin.y - a.anchor_y,
-                kRowGroupRows * Products::kRowGroups + kRows * (a.prefetched_steps - 1));
+                kRowGroupRows * Products::kRowGroups + kRows * (a.launch.prefetched_steps - 1));
   const Products products(a, plane);
   PackedColumns columns(a, plane, origin.x);
   slide_down(a, plane, columns, products, origin);
 }
 
-template <Quantiser kQuantiser>
-TensorKernel select_products(const TensorArguments& a) {
-  constexpr int kFew = kPairRowGroups[0], kMany = kPairRowGroups[1];
-  if (a.form == Form::kTensorPackedQuads)
-    return tensor_packed_pairs_kernel<PackedQuads<kQuantiser>>;
-  if (a.pair_row_groups == kFew)
-    return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kFew, 0>>
-                             : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kFew, 1>>;
-  return a.pair_shift == 0 ? tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 0>>
-                           : tensor_packed_pairs_kernel<PackedPairs<kQuantiser, kMany, 1>>;
-}
-
 TensorKernel select_kernel(const TensorArguments& a, Quantiser quantiser) {
-  switch (quantiser) {
-    case Quantiser::kBits:
-      return select_products<Quantiser::kBits>(a);
-    case Quantiser::kFloat:
-      return select_products<Quantiser::kFloat>(a);
-    case Quantiser::kGeneral:
-      break;
-  }
-  return select_products<Quantiser::kGeneral>(a);
+  return with_quantiser(quantiser, [&](auto of) -> TensorKernel {
+    constexpr Quantiser kQuantiser = decltype(of)::value;
+    if (a.form == Form::kTensorPackedQuads) return tensor_packed_kernel<PackedQuads<kQuantiser>>;
+    return with_pair_window(a, [](auto row_groups, auto shift) -> TensorKernel {
+      return tensor_packed_kernel<
+          PackedPairs<kQuantiser, decltype(row_groups)::value, decltype(shift)::value>>;
+    });
+  });
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ __device__ __noinline__ void store_packed_end(const TensorPlane& plane, int x, i
     const TensorPhase& phase = plane.phase[b % 4];
     if (sample_of(phase, x + b) < phase.width)
       to[b] = static_cast<std::uint8_t>(words[b / 4] >> (8 * (b % 4)));
-    else if (plane.tail && x + b < plane.row_bytes)
+    else if (plane.stores.tail && x + b < plane.row_bytes)
       to[b] = __ldg(from + b);
   }
 }
