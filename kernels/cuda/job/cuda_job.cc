@@ -24,11 +24,6 @@
 namespace convolve {
 namespace {
 
-bool lies_on(const PlaneMemory& plane, int alignment) {
-  return reinterpret_cast<std::uintptr_t>(plane.data) % static_cast<unsigned>(alignment) == 0 &&
-         plane.pitch % alignment == 0;
-}
-
 class CudaJob final : public Job {
  public:
   CudaJob(std::shared_ptr<DeviceCore> core, const FrameFormat& format, const PreparedPlan& planned)
@@ -61,8 +56,6 @@ class CudaJob final : public Job {
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                    int index) const;
   void note_writes(const FrameFormat& format, const FramePlanes& out);
-  bool lie_as_planned(const FrameFormat& format, const FramePlanes& in,
-                      const FramePlanes& out) const;
   Status launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                 const RunArguments& arguments);
   Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
@@ -253,6 +246,9 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
 Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
   const CurrentContext current(core_->context());
   if (!current.status().ok()) return current.status();
+  for (const FrameView* frame : {&src, &dst})
+    if (Status status = check_planes(*frame, on_device_, form_info(plan_.form)); !status.ok())
+      return status;
   if (!tensor_) epilogues_.update(format_, planned_, arguments.scale, arguments.bias);
   FramePlanes in, out;
   Status status = bring_planes(*core_, src, dst, on_device_, in, out);
@@ -286,25 +282,8 @@ Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const F
   return status.ok() ? core_->kernels_end() : status;
 }
 
-/// True if the filtered planes lie as the plan's form asks.
-bool CudaJob::lie_as_planned(const FrameFormat& format, const FramePlanes& in,
-                             const FramePlanes& out) const {
-  const int alignment = form_info(plan_.form).alignment;
-  for (int p = 0; p < format.plane_count; ++p) {
-    const std::size_t i = static_cast<std::size_t>(p);
-    if (has_filtered(format.planes[p]) && format.planes[p].rows > 0 &&
-        !(lies_on(in[i], alignment) && lies_on(out[i], alignment)))
-      return false;
-  }
-  return true;
-}
-
 Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,
                              const FramePlanes& out, const RunArguments& arguments) {
-  if (!lie_as_planned(format, in, out))
-    return invalid_argument(
-        std::string("form ") + form_info(plan_.form).name + " was planned for planes that lie on " +
-        std::to_string(form_info(plan_.form).alignment) + " bytes, and these do not");
   return tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
                                    arguments.border, core_->stream())
                  : launch_groups(format, in, out, arguments.border);
