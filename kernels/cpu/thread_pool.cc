@@ -101,7 +101,9 @@ class Pool {
   }
 
   const unsigned generation_;
-  Pool* const orphan_;  ///< The pool of the process that this one was forked from.
+  /// The pool of the process that this one was forked from: only to stay reachable, so that no tool
+  /// takes it for a leak.
+  [[maybe_unused]] Pool* const orphan_;
   std::mutex mutex_;
   std::condition_variable work_;  ///< A batch came.
   std::condition_variable done_;  ///< A batch has no worker inside any more.

@@ -32,8 +32,9 @@ struct Size {
   int width;
   int height;
 };
-/// Rows of the second are whole columns of 16 bytes in all formats.
-constexpr Size kSizes[] = {{333, 67}, {304, 70}};
+/// Rows of the second are whole columns of 16 bytes in all formats; of the third there is one,
+/// whose pitch means nothing.
+constexpr Size kSizes[] = {{333, 67}, {304, 70}, {304, 1}};
 
 struct Scene {
   TestMaskPtr mask;
@@ -195,7 +196,9 @@ class Task {
  private:
   bool lies_on_sixteen(const Placement& placement) const {
     for (int p = 0; p < frame_.plane_count; ++p)
-      if ((placement.offset[p] | placement.pitch[p]) % kPlaneAlignment != 0) return false;
+      if (!rows_lie_on(static_cast<std::uintptr_t>(placement.offset[p]), placement.pitch[p],
+                       frame_.planes[p].rows, kPlaneAlignment))
+        return false;
     return true;
   }
 

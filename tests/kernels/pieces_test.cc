@@ -113,6 +113,8 @@ void compare(Convolver& convolver, const FrameView& src, const Cut& cut, Border 
   ASSERT_TRUE(convolver.run(src, whole.view(), arguments).ok());
   for (int i = 0; i < cut.count; ++i) {
     const FramePiece piece = frame_piece(src.format, convolver.mask(), cut, wrap, i);
+    for (int p = 0; p < src.format.plane_count; ++p)
+      EXPECT_EQ(piece.input[p].byte % kPlaneAlignment, 0) << "planes lie on it, pieces do not";
     const GuardedFrame seen = seen_by(piece, src);
     const GuardedFrame filtered(piece.format, 0, false);
     const Status status = convolver.run(seen.view(), filtered.view(), arguments);

@@ -41,8 +41,8 @@ int target_place(const Words& words, int k) {
 
 bool lies_on(const FrameView& view, int alignment) {
   for (int p = 0; p < view.format.plane_count; ++p)
-    if (reinterpret_cast<std::uintptr_t>(view.data[p]) % static_cast<unsigned>(alignment) != 0 ||
-        view.pitch[p] % alignment != 0)
+    if (!convolve::rows_lie_on(reinterpret_cast<std::uintptr_t>(view.data[p]), view.pitch[p],
+                               view.format.planes[p].rows, alignment))
       return false;
   return true;
 }

@@ -28,6 +28,17 @@ TEST(SampleLayout, IsThatOfPlaneAndComponent) {
   EXPECT_EQ(sample_layout(plane, component).max_code, 1023);
 }
 
+TEST(Rows, LieOnWhatTheirFirstAndPitchAreMultiplesOf) {
+  EXPECT_TRUE(rows_lie_on(32, 48, 9, 16));
+  EXPECT_TRUE(rows_lie_on(32, -48, 9, 16)) << "bottom-up";
+  EXPECT_FALSE(rows_lie_on(40, 48, 9, 16));
+  EXPECT_FALSE(rows_lie_on(32, 40, 2, 16));
+  EXPECT_FALSE(rows_lie_on(32, -40, 2, 16));
+  EXPECT_TRUE(rows_lie_on(32, 41, 1, 16)) << "no row follows";
+  EXPECT_FALSE(rows_lie_on(33, 41, 1, 2));
+  EXPECT_TRUE(rows_lie_on(33, 41, 9, 1));
+}
+
 TEST(ComponentGroups, Grey) {
   ComponentGroup groups[kMaxGroups];
   ASSERT_EQ(component_groups(unit::grey(7, 5), groups), 1);

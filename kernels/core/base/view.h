@@ -86,6 +86,12 @@ struct FrameView {
   std::ptrdiff_t pitch[kMaxPlanes] = {};
 };
 
+/// True if each of `rows` rows, the first at address `first` and one `pitch` bytes behind the
+/// other, starts on a multiple of `alignment` bytes. The pitch of a single row means nothing.
+inline bool rows_lie_on(std::uintptr_t first, std::ptrdiff_t pitch, int rows, int alignment) {
+  return first % static_cast<unsigned>(alignment) == 0 && (rows <= 1 || pitch % alignment == 0);
+}
+
 /// Components of one plane that share step and size, so that one kernel launch walks them together:
 /// all four of RGBA, both chroma of NV12, but luma apart from chroma in YUY2.
 struct ComponentGroup {

@@ -33,6 +33,10 @@ Result<Plan> plan_for(KernelKind kernel, const PlanRequest& request) {
     return unsupported(
         "alpha: it cannot weight colour by alpha as alpha-mode=premultiplied asks, which "
         "kernel=auto can");
+  if (options.form && !request.lies_for(*options.form))
+    return unsupported("memory: its planes are to lie on " +
+                       std::to_string(form_info(*options.form).alignment) +
+                       " bytes, and these lie on " + std::to_string(options.alignment));
   switch (kernel) {
     case KernelKind::kBox:
       return plan_box(request);

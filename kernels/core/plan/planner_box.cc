@@ -69,8 +69,7 @@ Result<Plan> choose_form(const PlanRequest& request) {
   if (request.asks(Form::kBoxBands))
     return serve ? Result<Plan>(in_bands(request))
                  : unsupported(
-                       "size: bands are of planes of one 8-bit component that lie on 16 bytes and "
-                       "whose rows fit a block");
+                       "size: bands are of planes of one 8-bit component whose rows fit a block");
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = request.asks(Form::kBoxRuns) ? Form::kBoxRuns : form_by_planes(request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of samples into column sums, for kernel box in runs: a thread has a panel of eight adjacent
-// columns.
+// Rows of samples into column sums, and these into prefix sums, for kernel box in runs: a thread
+// has a panel of eight adjacent columns.
 #pragma once
 
 #include <type_traits>
@@ -71,6 +71,42 @@ struct ColumnSums {
     }
   }
 };
+
+constexpr int kWarp = 32;
+/// Panels of a row that each thread scans at a time, so that the latency of one scan hides behind
+/// the other's.
+constexpr int kScansInFlight = 2;
+
+/// Makes the exclusive prefix sums of a row of `panels` panels, by one warp.
+template <bool kPacked>
+__device__ void make_prefixes(const ColumnSums<kPacked>* columns, int panels, unsigned* prefixes) {
+  const int lane = threadIdx.x % kWarp;
+  unsigned before = 0;
+#pragma unroll 1
+  for (int first = 0; first < panels; first += kScansInFlight * kWarp) {
+    ColumnSums<kPacked> sums[kScansInFlight];
+    unsigned total[kScansInFlight], sum[kScansInFlight];
+#pragma unroll
+    for (int s = 0; s < kScansInFlight; ++s) {
+      if (first + s * kWarp + lane < panels) sums[s].load(columns + first + s * kWarp + lane);
+      total[s] = sum[s] = sums[s].total();
+    }
+#pragma unroll
+    for (int distance = 1; distance < kWarp; distance *= 2)
+#pragma unroll
+      for (int s = 0; s < kScansInFlight; ++s) {
+        const unsigned other = __shfl_up_sync(kAllLanes, sum[s], distance);
+        if (lane >= distance) sum[s] += other;
+      }
+#pragma unroll
+    for (int s = 0; s < kScansInFlight; ++s) {
+      const unsigned prefix = before + sum[s] - total[s];
+      before += __shfl_sync(kAllLanes, sum[s], kWarp - 1);
+      if (first + s * kWarp + lane < panels)
+        sums[s].store_prefixes(prefix, prefixes + (first + s * kWarp + lane) * kBoxPrefixPitch);
+    }
+  }
+}
 
 /// A panel's samples as they lie in memory, aligned to their size, which one load brings.
 template <class Stored>

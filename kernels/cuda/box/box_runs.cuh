@@ -10,11 +10,6 @@
 namespace convolve {
 namespace {
 
-constexpr int kWarp = 32;
-/// Panels of a row that each thread scans at a time, so that the latency of one scan hides behind
-/// the other's.
-constexpr int kScansInFlight = 2;
-
 /// The strip of a block, as one of its threads sees it. A batch has kRuns runs of kBoxRun rows.
 template <class Stored, bool kPacked, int kRuns>
 class RunStrip {
@@ -71,7 +66,7 @@ class RunStrip {
       }
       if (y + kRows < y_end_) find_row_sources(y + kRows);
       if (y + row < y_end_) {
-        make_prefixes(columns_ + row * panels_, prefixes);
+        make_prefixes(columns_ + row * panels_, panels_, prefixes);
         __syncwarp();
         make_outputs(y + row, prefixes);
       }
@@ -287,36 +282,6 @@ class RunStrip {
 #pragma unroll
       for (int r = 0; r < kRows; ++r)
         sums[r * pitch + c] = from == kNoSource ? no_signal_sum : sums[r * pitch + from];
-    }
-  }
-
-  /// Makes the exclusive prefix sums of a row, by one warp.
-  __device__ void make_prefixes(const Sums* columns, unsigned* prefixes) const {
-    const int lane = threadIdx.x % kWarp;
-    unsigned before = 0;
-#pragma unroll 1
-    for (int first = 0; first < panels_; first += kScansInFlight * kWarp) {
-      Sums sums[kScansInFlight];
-      unsigned total[kScansInFlight], sum[kScansInFlight];
-#pragma unroll
-      for (int s = 0; s < kScansInFlight; ++s) {
-        if (first + s * kWarp + lane < panels_) sums[s].load(columns + first + s * kWarp + lane);
-        total[s] = sum[s] = sums[s].total();
-      }
-#pragma unroll
-      for (int distance = 1; distance < kWarp; distance *= 2)
-#pragma unroll
-        for (int s = 0; s < kScansInFlight; ++s) {
-          const unsigned other = __shfl_up_sync(kAllLanes, sum[s], distance);
-          if (lane >= distance) sum[s] += other;
-        }
-#pragma unroll
-      for (int s = 0; s < kScansInFlight; ++s) {
-        const unsigned prefix = before + sum[s] - total[s];
-        before += __shfl_sync(kAllLanes, sum[s], kWarp - 1);
-        if (first + s * kWarp + lane < panels_)
-          sums[s].store_prefixes(prefix, prefixes + (first + s * kWarp + lane) * kBoxPrefixPitch);
-      }
     }
   }
 

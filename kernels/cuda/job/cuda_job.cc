@@ -1,37 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/job/cuda_job.h"
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "kernels/core/plan/box_choice.h"
 #include "kernels/core/plan/prepared_plan.h"
 #include "kernels/core/shape/box_tile.h"
 #include "kernels/cuda/alpha/weighted_pass.h"
 #include "kernels/cuda/device/variant.h"
+#include "kernels/cuda/job/device_mask.h"
+#include "kernels/cuda/job/intermediate.h"
+#include "kernels/cuda/job/job_epilogues.h"
 #include "kernels/cuda/job/piecewise.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/fault.h"
-#include "kernels/cuda/runtime/mask_bank.h"
 #include "kernels/cuda/runtime/planes.h"
 #include "kernels/cuda/runtime/transfer.h"
-#include "kernels/cuda/separable/separable_fragments.h"
-#include "kernels/cuda/spline/spline_tables.h"
 #include "kernels/cuda/tensor/tensor_pass.h"
 
 namespace convolve {
 namespace {
-
-bool lies_on(const PlaneMemory& plane, int alignment) {
-  return reinterpret_cast<std::uintptr_t>(plane.data) % static_cast<unsigned>(alignment) == 0 &&
-         plane.pitch % alignment == 0;
-}
 
 class CudaJob final : public Job {
  public:
@@ -52,38 +43,19 @@ class CudaJob final : public Job {
   bool weighting() const { return plan_.weighted.has_value(); }
   bool is(Form form) const { return plan_.form == form; }
   bool is_box() const { return plan_.kernel() == KernelKind::kBox; }
-  /// The mask as T, or null if the plan's form computes with something else.
-  template <class T>
-  const T* weights_as() const {
-    return planned_.weights->as<T>();
-  }
-  /// True for kernel separable on tensor cores.
-  bool on_tensor_cores() const { return weights_as<SeparableDigits>() != nullptr; }
-  /// True if a plane of sums or coefficients lies between several launches.
-  bool has_intermediate() const {
-    return is(Form::kSeparableTwoPass) || is(Form::kSeparableTensorTwoPass) ||
-           is(Form::kSeparableSpline);
-  }
   bool needs_device(int plane) const;
   Status prepare_mask();
   Status prepare_weighting();
   Status prepare_tensor();
   Status prepare_pieces();
-  void prepare_fragments();
-  void prepare_spline();
-  Status upload_mask();
   Status reserve_planes();
   Status reserve_intermediate();
-  Status reserve_checkpoints();
   Status choose_box_tiles();
   void prepare_shift();
   Status load_kernels();
-  void update_epilogues(double scale, double bias);
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                    int index) const;
   void note_writes(const FrameFormat& format, const FramePlanes& out);
-  bool lie_as_planned(const FrameFormat& format, const FramePlanes& in,
-                      const FramePlanes& out) const;
   Status launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                 const RunArguments& arguments);
   Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
@@ -99,28 +71,21 @@ class CudaJob final : public Job {
   const Variant& variant_;
 
   DevicePlanes on_device_{};
-  std::vector<std::byte> weights_;  ///< Encoded; empty after they have been uploaded.
-  MaskSlot slot_;
-  DeviceMemory global_weights_;
+  DeviceMask device_mask_;
   DeviceMemory intermediate_;
   std::optional<WeightedPass> weighted_;
   std::optional<TensorPass> tensor_;  ///< If the plan is kernel tensor: filters the whole frame.
   std::optional<Piecewise> pieces_;   ///< If a frame would take too long for one launch.
   LaunchArguments arguments_;         ///< The members that are the same in all launches.
 
-  Epilogue epilogues_[kMaxPlanes][kMaxComponents];
-  BoxDivision divisions_[kMaxPlanes][kMaxComponents];  ///< Kernel box.
-  DigitEpilogue digits_[kMaxPlanes][kMaxComponents];   ///< on_tensor_cores().
-  BoxTile box_tiles_[kMaxGroups];                      ///< Kernel box: for each component group.
-  bool have_epilogues_ = false;
-  double scale_ = 1, bias_ = 0;  ///< For which the epilogues have been made.
+  JobEpilogues epilogues_;         ///< Not of kernel tensor, which has its own.
+  BoxTile box_tiles_[kMaxGroups];  ///< Kernel box: for each component group.
 };
 
 CudaJob::~CudaJob() {
   // Memory is freed in stream order, while the context is current: frames in flight keep theirs.
   const CurrentContext current(core_->context());
-  slot_ = MaskSlot();
-  global_weights_ = DeviceMemory();
+  device_mask_ = DeviceMask();
   intermediate_ = DeviceMemory();
   weighted_.reset();
   tensor_.reset();
@@ -152,76 +117,17 @@ Status CudaJob::prepare() {
   else
     status = is_box() ? choose_box_tiles() : prepare_mask();
   if (status.ok()) status = prepare_weighting();
-  if (status.ok() && !weights_.empty()) status = upload_mask();
   if (status.ok()) status = reserve_planes();
   if (status.ok()) status = reserve_intermediate();
-  if (status.ok()) status = reserve_checkpoints();
   if (status.ok()) status = prepare_pieces();
   return status.ok() ? load_kernels() : status;
 }
 
 Status CudaJob::prepare_mask() {
-  if (weights_as<SplineMask>() != nullptr)
-    prepare_spline();
-  else if (on_tensor_cores())
-    prepare_fragments();
-  else if (plan_.passes() == Passes::kRowColumn)
-    weights_ = encode_factors(mask_, plan_.accumulator, plan_.rational);
-  else
-    weights_ = encode_weights(mask_, plan_.accumulator, plan_.rational);
-  const cudaStream_t stream = core_->stream();
-  if (variant_.uses_constant_bank) {
-    Result<MaskSlot> slot =
-        take_mask_slot(core_->context().id, plan_.kernel(), weights_.size(), stream);
-    if (!slot.ok()) return slot.status();
-    slot_ = std::move(slot.value());
-  }
-  if (slot_) {
-    arguments_.storage = MaskStorage::kConstantMemory;
-    arguments_.mask.slot = slot_.offset();
-    return {};
-  }
-  if (is(Form::kConstant))
-    return unsupported("kernel constant: memory: the masks of other filters leave no room for " +
-                       std::to_string(weights_.size()) +
-                       " bytes in constant memory; the other kernels can do without");
-  if (variant_.uses_constant_bank)
-    core_->log(LogLevel::kInfo, "no room in constant memory: the mask goes to global memory");
-  Result<DeviceMemory> global = DeviceMemory::make(weights_.size(), stream);
-  if (!global.ok()) return global.status();
-  global_weights_ = std::move(global.value());
-  arguments_.storage = MaskStorage::kGlobalMemory;
-  arguments_.mask.global = global_weights_.data();
+  Result<DeviceMask> made = DeviceMask::make(planned_, variant_, *core_, arguments_);
+  if (!made.ok()) return made.status();
+  device_mask_ = std::move(made.value());
   return {};
-}
-
-/// Encodes the factors as fragments of tensor cores, and fills in the arguments that belong to
-/// them.
-void CudaJob::prepare_fragments() {
-  const SeparableDigits& digits = *weights_as<SeparableDigits>();
-  const SeparableFragments fragments = separable_fragments(mask_, digits);
-  weights_.resize(fragments.words.size() * sizeof(std::uint32_t));
-  std::memcpy(weights_.data(), fragments.words.data(), weights_.size());
-  const SeparableWindow window = separable_window(mask_);
-  SeparableArguments& to = arguments_.separable;
-  to.column = static_cast<int>(fragments.column * sizeof(std::uint32_t) / sizeof(uint4));
-  to.left = window.left;
-  to.row_chunks = window.row_chunks;
-  to.column_chunks = window.column_chunks;
-  to.column_digits = digits.column_digits;
-  to.multiplier = digits.multiplier;
-  to.row_start = digits.row_start;
-  to.processors = std::max(1, core_->capabilities().processors);
-  to.shared_bytes = static_cast<int>(core_->capabilities().shared_bytes);
-}
-
-/// Encodes the spline fits of the mask as tables.
-void CudaJob::prepare_spline() {
-  arguments_.separable.processors = std::max(1, core_->capabilities().processors);
-  const std::vector<std::uint32_t> words =
-      spline_tables(*weights_as<SplineMask>(), arguments_.spline);
-  weights_.resize(words.size() * sizeof(std::uint32_t));
-  std::memcpy(weights_.data(), words.data(), weights_.size());
 }
 
 /// Chooses tiles for the planes of the planned format; fields of it use the same tiles.
@@ -241,7 +147,7 @@ Status CudaJob::choose_box_tiles() {
 }
 
 void CudaJob::prepare_shift() {
-  const Shift& shift = *weights_as<Shift>();
+  const Shift& shift = *planned_.weights->as<Shift>();
   arguments_.storage = MaskStorage::kParameter;
   arguments_.mask = MaskArguments{1, 1, -shift.x, -shift.y, 0, nullptr};
 }
@@ -270,20 +176,6 @@ Status CudaJob::prepare_pieces() {
   return {};
 }
 
-Status CudaJob::upload_mask() {
-  Staging& staging = core_->staging();
-  Status status =
-      slot_ ? staging.upload(weights_.data(), weights_.size(),
-                             [this](const void* piece, std::size_t offset, std::size_t count) {
-                               return variant_.upload(piece, count,
-                                                      slot_.offset() + static_cast<int>(offset),
-                                                      core_->stream());
-                             })
-            : staging.upload(global_weights_.data(), weights_.data(), weights_.size());
-  weights_ = {};
-  return status;
-}
-
 Status CudaJob::reserve_planes() {
   std::size_t total = 0;
   for (int p = 0; p < format_.plane_count; ++p) {
@@ -298,46 +190,14 @@ Status CudaJob::reserve_planes() {
   return core_->staging().reserve(total);
 }
 
-/// What box adds up for all bands before any of them begins; planes take turns.
-Status CudaJob::reserve_checkpoints() {
-  if (!is_box()) return {};
-  const BandMemory checkpoints = band_memory(format_, mask_, weighting(), box_tiles_);
-  if (checkpoints.rows == 0) return {};
-  Result<DeviceMemory> memory =
-      DeviceMemory::make(checkpoints.pitch * checkpoints.rows, core_->stream());
-  if (!memory.ok()) return memory.status();
-  intermediate_ = std::move(memory.value());
-  arguments_.intermediate = intermediate_.data();
-  arguments_.intermediate_pitch = static_cast<std::int64_t>(checkpoints.pitch);
-  return {};
-}
-
 Status CudaJob::reserve_intermediate() {
-  if (!has_intermediate()) return {};
-  ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format_, groups, weighting());
-  std::size_t pitch = 0, rows = 0, tensor_bytes = 0, spline_bytes = 0;
-  for (int g = 0; g < count; ++g) {
-    if (groups[g].weighted) continue;
-    tensor_bytes = std::max(
-        tensor_bytes, groups[g].count * separable_tensor_bytes(groups[g].width, groups[g].height,
-                                                               arguments_.separable.column_chunks));
-    if (is(Form::kSeparableSpline))
-      spline_bytes = std::max(
-          spline_bytes, groups[g].count * separable_spline_bytes(arguments_.spline, groups[g].width,
-                                                                 groups[g].height));
-    const std::size_t sums = static_cast<std::size_t>(groups[g].width) * groups[g].count;
-    pitch = std::max(pitch, aligned_pitch(sums * weight_bytes(plan_.accumulator)));
-    rows = std::max(rows, static_cast<std::size_t>(groups[g].height));
-  }
-  Result<DeviceMemory> memory = DeviceMemory::make(is(Form::kSeparableSpline) ? spline_bytes
-                                                   : on_tensor_cores()        ? tensor_bytes
-                                                                              : pitch * rows,
-                                                   core_->stream());
+  const IntermediateSize size = intermediate_size(format_, planned_, arguments_, box_tiles_);
+  if (size.bytes == 0) return {};
+  Result<DeviceMemory> memory = DeviceMemory::make(size.bytes, core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
   arguments_.intermediate = intermediate_.data();
-  arguments_.intermediate_pitch = static_cast<std::int64_t>(pitch);
+  arguments_.intermediate_pitch = static_cast<std::int64_t>(size.pitch);
   return {};
 }
 
@@ -350,34 +210,6 @@ Status CudaJob::load_kernels() {
     if (Status status = CONVOLVE_CUDA(variant_.load(arguments)); !status.ok()) return status;
   }
   return {};
-}
-
-void CudaJob::update_epilogues(double scale, double bias) {
-  if (have_epilogues_ && scale == scale_ && bias == bias_) return;
-  for (int p = 0; p < format_.plane_count; ++p)
-    for (int c = 0; c < format_.planes[p].component_count; ++c) {
-      const Component& component = format_.planes[p].components[c];
-      if (const BoxWeight* weight = weights_as<BoxWeight>()) {
-        epilogues_[p][c] =
-            make_box_epilogue(component, mask_, *weight, scale, bias, plan_.rational);
-        divisions_[p][c] =
-            make_box_division(component, mask_, *weight, scale, bias, plan_.rational);
-      } else if (const Shift* shift = weights_as<Shift>()) {
-        epilogues_[p][c] =
-            make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
-      } else if (weights_as<SplineMask>() != nullptr) {
-        epilogues_[p][c] = make_spline_epilogue(component, mask_, scale, bias);
-      } else if (const SeparableDigits* digits = weights_as<SeparableDigits>()) {
-        digits_[p][c] =
-            make_separable_epilogue(component, mask_, *digits, scale, bias, plan_.rational);
-      } else {
-        epilogues_[p][c] =
-            make_epilogue(component, mask_, scale, bias, plan_.rational, plan_.accumulator);
-      }
-    }
-  have_epilogues_ = true;
-  scale_ = scale;
-  bias_ = bias;
 }
 
 /// All arguments for component group `index` but the addresses of the planes and the border.
@@ -406,9 +238,7 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
     channel.filtered = component.filtered;
     channel.layout = sample_layout(plane, component);
     channel.black = component.black;
-    channel.epilogue = epilogues_[group.plane][c];
-    channel.division = divisions_[group.plane][c];
-    channel.digits = digits_[group.plane][c];
+    epilogues_.fill(group.plane, c, channel);
   }
   return arguments;
 }
@@ -416,7 +246,10 @@ LaunchArguments CudaJob::launch_arguments(const FrameFormat& format, const Compo
 Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
   const CurrentContext current(core_->context());
   if (!current.status().ok()) return current.status();
-  if (!tensor_) update_epilogues(arguments.scale, arguments.bias);
+  for (const FrameView* frame : {&src, &dst})
+    if (Status status = check_planes(*frame, on_device_, form_info(plan_.form)); !status.ok())
+      return status;
+  if (!tensor_) epilogues_.update(format_, planned_, arguments.scale, arguments.bias);
   FramePlanes in, out;
   Status status = bring_planes(*core_, src, dst, on_device_, in, out);
   if (status.ok()) note_writes(src.format, out);
@@ -449,25 +282,8 @@ Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const F
   return status.ok() ? core_->kernels_end() : status;
 }
 
-/// True if the filtered planes lie as the plan's form asks.
-bool CudaJob::lie_as_planned(const FrameFormat& format, const FramePlanes& in,
-                             const FramePlanes& out) const {
-  const int alignment = form_info(plan_.form).alignment;
-  for (int p = 0; p < format.plane_count; ++p) {
-    const std::size_t i = static_cast<std::size_t>(p);
-    if (has_filtered(format.planes[p]) && format.planes[p].rows > 0 &&
-        !(lies_on(in[i], alignment) && lies_on(out[i], alignment)))
-      return false;
-  }
-  return true;
-}
-
 Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,
                              const FramePlanes& out, const RunArguments& arguments) {
-  if (!lie_as_planned(format, in, out))
-    return invalid_argument(
-        std::string("form ") + form_info(plan_.form).name + " was planned for planes that lie on " +
-        std::to_string(form_info(plan_.form).alignment) + " bytes, and these do not");
   return tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
                                    arguments.border, core_->stream())
                  : launch_groups(format, in, out, arguments.border);
@@ -492,7 +308,7 @@ Status CudaJob::launch_groups(const FrameFormat& format, const FramePlanes& in,
     Status status = group.weighted
                         ? weighted_->launch(group, arguments.group,
                                             in[static_cast<std::size_t>(weighted_->alpha_plane())],
-                                            scale_, bias_, core_->stream())
+                                            epilogues_.scale(), epilogues_.bias(), core_->stream())
                         : CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
     if (!status.ok()) return status;
   }

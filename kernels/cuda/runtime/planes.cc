@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/runtime/planes.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/runtime/check.h"
 
 namespace convolve {
@@ -16,18 +18,14 @@ PlaneMemory upside_down(PlaneMemory plane, int rows) {
 }  // namespace
 
 PlaneMemory plane_of(const FrameView& frame, int p) {
-  return {frame.data[p], frame.pitch[p], frame.memory};
+  const PlaneFormat& plane = frame.format.planes[p];
+  const auto alone = static_cast<std::ptrdiff_t>(
+      aligned_pitch(static_cast<std::size_t>(std::max(0, plane.row_bytes))));
+  return {frame.data[p], plane.rows == 1 ? alone : frame.pitch[p], frame.memory};
 }
 
 RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format) {
   return {plane.data, plane.pitch, format.row_bytes, format.rows};
-}
-
-Status check_alignment(const PlaneMemory& plane, int sample_bytes) {
-  const auto misaligned = [sample_bytes](std::intptr_t v) { return v % sample_bytes != 0; };
-  if (misaligned(reinterpret_cast<std::intptr_t>(plane.data)) || misaligned(plane.pitch))
-    return invalid_argument("CUDA memory of two-byte samples must start rows on even addresses");
-  return {};
 }
 
 std::size_t aligned_pitch(std::size_t row_bytes) {

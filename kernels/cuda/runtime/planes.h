@@ -21,12 +21,10 @@ struct PlaneMemory {
   Memory memory = Memory::kHost;
 };
 
+/// Where plane `p` lies. A single row is given an aligned pitch: its own means nothing, and may
+/// be anything.
 PlaneMemory plane_of(const FrameView& frame, int p);
 RowSpan rows_of(const PlaneMemory& plane, const PlaneFormat& format);
-
-/// An error if a kernel would meet a sample across its natural boundary, which faults, and takes
-/// CUDA with it.
-Status check_alignment(const PlaneMemory& plane, int sample_bytes);
 
 /// The pitch of rows of `row_bytes` in device memory: they start on 512 bytes, as those of
 /// cudaMallocPitch do.

@@ -2,7 +2,9 @@
 #include "kernels/cuda/runtime/transfer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace convolve {
 namespace {
@@ -33,6 +35,26 @@ Status copy_plane(DeviceCore& core, const PlaneMemory& dst, const PlaneMemory& s
 
 }  // namespace
 
+Status check_planes(const FrameView& frame, const DevicePlanes& on_device, const FormInfo& form) {
+  // Planes of host memory are brought to memory of our own, whose rows lie on 512 bytes.
+  if (frame.memory == Memory::kHost) return {};
+  for (int p = 0; p < frame.format.plane_count; ++p) {
+    const PlaneFormat& plane = frame.format.planes[p];
+    if (!on_device[static_cast<std::size_t>(p)] || plane.rows == 0) continue;
+    const auto lie_on = [&](int alignment) {
+      return rows_lie_on(reinterpret_cast<std::uintptr_t>(frame.data[p]), frame.pitch[p],
+                         plane.rows, alignment);
+    };
+    if (!lie_on(plane.sample_bytes))
+      return invalid_argument("CUDA memory of two-byte samples must start rows on even addresses");
+    if (has_filtered(plane) && !lie_on(form.alignment))
+      return invalid_argument(std::string("form ") + form.name +
+                              " was planned for planes that lie on " +
+                              std::to_string(form.alignment) + " bytes, and these do not");
+  }
+  return {};
+}
+
 Status bring_planes(DeviceCore& core, const FrameView& src, const FrameView& dst,
                     const DevicePlanes& on_device, FramePlanes& in, FramePlanes& out) {
   if (src.memory == Memory::kCuda || dst.memory == Memory::kCuda) core.owe_wait();
@@ -49,9 +71,6 @@ Status bring_planes(DeviceCore& core, const FrameView& src, const FrameView& dst
         return status;
     }
     if (dst.memory == Memory::kHost) out[i] = device_plane(core.dst_plane(p), plane.row_bytes);
-    Status status = check_alignment(in[i], plane.sample_bytes);
-    if (status.ok()) status = check_alignment(out[i], plane.sample_bytes);
-    if (!status.ok()) return status;
   }
   return {};
 }
