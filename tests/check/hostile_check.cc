@@ -192,14 +192,20 @@ INSTANTIATE_TEST_SUITE_P(All, HostileBuffers, testing::ValuesIn(kHostile),
 TEST(PlanesThatShareBytes, AreServedAsInputAndRefusedAsOutput) {
   const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_Y444, 32, 16);
   const oracle::Bytes frame = oracle::random_frame(info, 1);
-  const auto overlapping = [&](gsize offset) {
-    GstBuffer* buffer = check::lay_out(info, frame, {});
-    gst_buffer_get_video_meta(buffer)->offset[2] =
-        gst_buffer_get_video_meta(buffer)->offset[1] + offset;
+  // Rows that lie apart, so that a byte is shared only where a row begins within the other's.
+  Layout padded;
+  padded.extra_stride = {32, 32, 32};
+  const auto overlapping = [&](const Layout& layout, int offset) {
+    GstBuffer* buffer = check::lay_out(info, frame, layout);
+    GstVideoMeta& meta = *gst_buffer_get_video_meta(buffer);
+    meta.offset[2] = meta.offset[1] + static_cast<gsize>(offset);
     return buffer;
   };
-  for (const gsize offset : {gsize{0}, gsize{1}, gsize{32}}) {
-    GstBuffer* input = overlapping(offset);
+  const std::pair<Layout, int> cases[] = {{{}, 0},      {{}, 1},       {{}, 32},    {padded, 31},
+                                          {padded, -1}, {padded, -31}, {padded, 64}};
+  for (const auto& [layout, offset] : cases) {
+    SCOPED_TRACE(std::to_string(offset) + (layout.extra_stride[0] > 0 ? ", padded" : ""));
+    GstBuffer* input = overlapping(layout, offset);
     const oracle::Bytes seen = check::picture_of(input, info);
     Harness plain(Settings{{"mask", kMask.text()}});
     plain.set_caps(info);
@@ -207,7 +213,8 @@ TEST(PlanesThatShareBytes, AreServedAsInputAndRefusedAsOutput) {
     EXPECT_EQ(
         oracle::differing_samples(info, plain.pull(), oracle::expected(info, seen, kMask, {})), 0);
 
-    GstBufferPool* pool = check::make_pool([&] { return overlapping(offset); });
+    GstBufferPool* pool = check::make_pool(
+        [&, &layout = layout, offset = offset] { return overlapping(layout, offset); });
     Harness harness(Settings{{"mask", kMask.text()}});
     check::offer_downstream(harness.element(), pool, static_cast<guint>(info.size));
     gst_object_unref(pool);

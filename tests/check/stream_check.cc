@@ -333,6 +333,20 @@ TEST(Allocation, OffersNothingForCapsItCannotFilter) {
   gst_object_unref(pad);
 }
 
+/// Whatever downstream thinks of the size, its buffers must hold a picture.
+TEST(Allocation, ASizeOfDownstreamThatIsTooSmallIsRaised) {
+  const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_I420, 32, 24);
+  const oracle::Bytes frame = oracle::random_frame(info, 1);
+  GstBufferPool* pool = gst_buffer_pool_new();
+  Harness harness(Settings{{"mask", kMask.text()}});
+  check::offer_downstream(harness.element(), pool, 16);
+  gst_object_unref(pool);
+  harness.set_caps(info);
+  EXPECT_EQ(oracle::differing_samples(info, harness.filter(frame),
+                                      oracle::expected(info, frame, kMask, {})),
+            0);
+}
+
 /// A pool of one buffer is enough: the element keeps none.
 TEST(Allocation, PoolOfOneBufferServes) {
   const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_I420, 32, 24);
@@ -341,10 +355,15 @@ TEST(Allocation, PoolOfOneBufferServes) {
   GstBufferPool* pool = check::make_pool([&] { return check::make_buffer(frame); });
   Harness harness(Settings{{"mask", kMask.text()}});
   check::offer_downstream(harness.element(), pool, static_cast<guint>(info.size), 1);
-  gst_object_unref(pool);
   harness.set_caps(info);
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(oracle::differing_samples(info, harness.filter(frame, i), wanted), 0);
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  guint most = 0;
+  gst_buffer_pool_config_get_params(config, nullptr, nullptr, nullptr, &most);
+  EXPECT_EQ(most, 1u) << "downstream has no more";
+  gst_structure_free(config);
+  gst_object_unref(pool);
 }
 
 TEST(Caps, WithoutInterlaceModeAreProgressive) {

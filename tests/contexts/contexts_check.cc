@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // How an element finds and shares a CUDA context, on a stand-in for GStreamer's CUDA library: what
 // it has afterwards, and that nobody waits for it while it asks.
+#include <gst/cuda/gstcudacontext.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -55,10 +56,49 @@ bool answers_at_once(GstElement* element) {
   return answer.wait_for(kPatience) == std::future_status::ready;
 }
 
-/// An element on the stand-in device, with a neighbour behind it and an application that hears.
+/// A pad beside an element's, which answers when it is asked for a context.
+class Neighbour {
+ public:
+  Neighbour(GstElement* element, const char* side)
+      : beside_(static_pad(element, side)),
+        pad_(gst_pad_new(
+            nullptr, gst_pad_get_direction(beside_) == GST_PAD_SRC ? GST_PAD_SINK : GST_PAD_SRC)) {
+    gst_pad_set_element_private(pad_, this);
+    gst_pad_set_query_function(pad_, [](GstPad* pad, GstObject*, GstQuery* query) -> gboolean {
+      auto& self = *static_cast<Neighbour*>(gst_pad_get_element_private(pad));
+      if (GST_QUERY_TYPE(query) != GST_QUERY_CONTEXT) return FALSE;
+      GstContext* context = self.asked ? self.asked() : nullptr;
+      if (context == nullptr) return FALSE;
+      gst_query_set_context(query, context);
+      return TRUE;
+    });
+    if (GST_PAD_IS_SRC(pad_))
+      gst_pad_link_full(pad_, beside_, GST_PAD_LINK_CHECK_NOTHING);
+    else
+      gst_pad_link_full(beside_, pad_, GST_PAD_LINK_CHECK_NOTHING);
+  }
+  ~Neighbour() {
+    gst_object_unref(beside_);
+    gst_object_unref(pad_);
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+
+  std::function<GstContext*()> asked;
+
+ private:
+  GstPad* beside_;
+  GstPad* pad_;
+};
+
+/// An element on the stand-in device, with neighbours and an application that hears.
 class Contexts : public testing::Test {
  protected:
-  Contexts() : element_(check::make_element({{"backend", "cuda"}})), bus_(gst_bus_new()) {
+  Contexts()
+      : element_(check::make_element({{"backend", "cuda"}})),
+        behind_(element_, "src"),
+        before_(element_, "sink"),
+        bus_(gst_bus_new()) {
     gst_element_set_bus(element_, bus_);
     gst_bus_set_sync_handler(
         bus_,
@@ -68,20 +108,6 @@ class Contexts : public testing::Test {
           return GST_BUS_PASS;
         },
         this, nullptr);
-    neighbour_ = gst_pad_new("sink", GST_PAD_SINK);
-    gst_pad_set_element_private(neighbour_, this);
-    gst_pad_set_query_function(
-        neighbour_, [](GstPad* pad, GstObject*, GstQuery* query) -> gboolean {
-          auto& test = *static_cast<Contexts*>(gst_pad_get_element_private(pad));
-          if (GST_QUERY_TYPE(query) != GST_QUERY_CONTEXT) return FALSE;
-          GstContext* context = test.asked_ ? test.asked_() : nullptr;
-          if (context == nullptr) return FALSE;
-          gst_query_set_context(query, context);
-          return TRUE;
-        });
-    GstPad* pad = static_pad(element_, "src");
-    gst_pad_link_full(pad, neighbour_, GST_PAD_LINK_CHECK_NOTHING);
-    gst_object_unref(pad);
     for (GstContext*& context : contexts_)
       context = cudaconvolve::gpu::new_cuda_context();
   }
@@ -90,7 +116,6 @@ class Contexts : public testing::Test {
     gst_element_set_bus(element_, nullptr);
     gst_object_unref(bus_);
     gst_object_unref(element_);
-    gst_object_unref(neighbour_);
     for (GstContext* context : contexts_)
       gst_context_unref(context);
   }
@@ -101,22 +126,35 @@ class Contexts : public testing::Test {
   void stop() { gst_element_set_state(element_, GST_STATE_NULL); }
 
   GstElement* element_;
+  Neighbour behind_, before_;
   GstBus* bus_;
-  GstPad* neighbour_;
   GstContext* contexts_[2];
-  std::function<void()> need_;          ///< The application hears that a context is needed.
-  std::function<GstContext*()> asked_;  ///< The neighbour is asked for one.
+  std::function<void()> need_;  ///< The application hears that a context is needed.
 };
 
-TEST_F(Contexts, TheNeighbourIsAskedFirst) {
+TEST_F(Contexts, TheNeighboursAreAskedFirst) {
   bool heard = false;
   need_ = [&] { heard = true; };
-  asked_ = [&] { return contexts_[0]; };
+  for (Neighbour* neighbour : {&behind_, &before_}) {
+    SCOPED_TRACE(neighbour == &behind_ ? "behind" : "before");
+    neighbour->asked = [&] { return contexts_[0]; };
+    ASSERT_TRUE(start());
+    EXPECT_FALSE(heard);
+    // An element that has none would ask on.
+    neighbour->asked = nullptr;
+    EXPECT_EQ(shared_by(element_), cuda_of(contexts_[0]));
+    stop();
+    EXPECT_EQ(shared_by(element_), nullptr) << "a stopped element has let it go";
+  }
+}
+
+/// The thread that starts the element has its own context again afterwards.
+TEST_F(Contexts, NoContextStaysCurrent) {
+  behind_.asked = [&] { return contexts_[0]; };
   ASSERT_TRUE(start());
-  EXPECT_FALSE(heard);
-  EXPECT_EQ(shared_by(element_), cuda_of(contexts_[0]));
+  EXPECT_EQ(fake_gst_cuda_pushed(), 0);
   stop();
-  EXPECT_EQ(shared_by(element_), nullptr) << "a stopped element has let it go";
+  EXPECT_EQ(fake_gst_cuda_pushed(), 0);
 }
 
 TEST_F(Contexts, TheApplicationMayAnswer) {
@@ -132,7 +170,7 @@ TEST_F(Contexts, WithoutAnAnswerThereIsNone) {
 
 TEST_F(Contexts, WhatCameFirstStays) {
   // The application's comes while the neighbour looks for its own.
-  asked_ = [&] {
+  behind_.asked = [&] {
     gst_element_set_context(element_, contexts_[0]);
     return contexts_[1];
   };
@@ -145,7 +183,7 @@ TEST_F(Contexts, WhatCameFirstStays) {
 TEST_F(Contexts, AnotherDevicesContextIsNotTaken) {
   stop();
   g_object_set(element_, "cuda-device-id", 1, nullptr);
-  asked_ = [&] { return contexts_[0]; };
+  behind_.asked = [&] { return contexts_[0]; };
   start();
   EXPECT_EQ(shared_by(element_), nullptr);
 }
@@ -175,7 +213,7 @@ TEST_F(Contexts, TheEngineWorksInTheSharedContextAndInNoOther) {
   ASSERT_TRUE(start());
   EXPECT_EQ(g_opened_in, "primary context") << "nobody had one";
   stop();
-  asked_ = [&] { return contexts_[0]; };
+  behind_.asked = [&] { return contexts_[0]; };
   ASSERT_TRUE(start());
   EXPECT_EQ(g_opened_in, "current context");
   gst_debug_remove_log_function(hear_opening);
@@ -184,7 +222,7 @@ TEST_F(Contexts, TheEngineWorksInTheSharedContextAndInNoOther) {
 
 TEST_F(Contexts, AnElementThatAsksItsNeighbourAnswersAtOnce) {
   bool at_once = false;
-  asked_ = [&]() -> GstContext* {
+  behind_.asked = [&]() -> GstContext* {
     at_once = answers_at_once(element_);
     return nullptr;
   };

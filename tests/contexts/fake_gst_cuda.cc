@@ -53,6 +53,10 @@ gboolean gst_cuda_context_pop(CUcontext*) {
   return TRUE;
 }
 
+gint fake_gst_cuda_pushed(void) {
+  return pushed;
+}
+
 gboolean gst_cuda_handle_set_context(GstElement* element, GstContext* context, gint device_id,
                                      GstCudaContext** cuda_context) {
   g_return_val_if_fail(element != nullptr && cuda_context != nullptr, FALSE);

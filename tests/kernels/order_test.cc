@@ -2,18 +2,25 @@
 // Launches that overlap (kernels/cuda/device/overlap.cuh) keep the order of their stream: in chains
 // of them, of which none is waited for, each reads what the one before has written, and writes over
 // what that one has read. At their end stands what the CPU makes of as many frames.
+//
+// Nor do others lose by what is in flight: the weights of a filter that is gone stay until its
+// frames are done, and the thread that calls keeps its own context.
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "kernels/convolver.h"
+#include "kernels/cuda/runtime/context.h"
 #include "tests/kernels/chains.h"
 #include "tests/kernels/devices.h"
 #include "tests/kernels/frame_buffer.h"
@@ -162,6 +169,26 @@ class CudaChains {
            const std::vector<std::unique_ptr<Convolver>>& convolvers, bool as_graph,
            const FrameView& wanted) {
     ASSERT_TRUE(as_graph ? run_graph(chain, convolvers) : enqueue(chain, convolvers));
+    compare(wanted);
+  }
+
+  /// Runs the chain, whose convolvers are gone before its frames are done, and does something else
+  /// in the meantime.
+  void run_and_leave(const std::vector<Step>& chain, const std::function<void()>& meanwhile,
+                     const FrameView& wanted) {
+    std::vector<std::unique_ptr<Convolver>> leaving = convolvers(chain);
+    ASSERT_FALSE(leaving.empty());
+    ASSERT_TRUE(enqueue(chain, leaving));
+    leaving.clear();
+    meanwhile();
+    compare(wanted);
+  }
+
+ private:
+  bool wait() const { return cudaStreamSynchronize(stream_) == cudaSuccess; }
+
+  /// Waits, and compares the ends of the chain.
+  void compare(const FrameView& wanted) {
     ASSERT_TRUE(wait());
     for (int r = 0; r < scene_.rounds; ++r) {
       ASSERT_TRUE(
@@ -170,9 +197,6 @@ class CudaChains {
       EXPECT_EQ(differing_bytes(answer_.view(), wanted), 0u) << "round " << r;
     }
   }
-
- private:
-  bool wait() const { return cudaStreamSynchronize(stream_) == cudaSuccess; }
 
   bool enqueue(const std::vector<Step>& chain,
                const std::vector<std::unique_ptr<Convolver>>& convolvers) {
@@ -273,6 +297,78 @@ TEST_P(Order, OfCopiesAndLaunchesIsThatOfTheirStream) {
 
 INSTANTIATE_TEST_SUITE_P(Scenes, Order, ::testing::ValuesIn(kScenes),
                          [](const auto& row) { return row.param.name; });
+
+/// A filter that is gone may have frames in flight, which read its weights in constant memory:
+/// until they are done the weights of the next one lie elsewhere.
+TEST(MaskSlots, AreNotTakenWhileFramesInFlightReadThem) {
+  auto device = open_device(BackendKind::kCuda, {});
+  if (!device.ok() && !gpu_required()) GTEST_SKIP() << device.status().message();
+  auto other = open_device(BackendKind::kCuda, {});
+  ASSERT_TRUE(device.ok() && other.ok()) << device.status().message();
+  // Tens of milliseconds, in which another filter is made.
+  const Scene scene = {"slots", Arrangement::kPacked1, kU8, 3840, 2160, 6, 40};
+  CudaChains chains(scene, device.value());
+  ASSERT_TRUE(chains.good()) << "no memory";
+  const std::vector<Step> steps = chain_steps();
+  const TestMaskPtr small = steps.front().mask;
+  const auto large = std::find_if(steps.begin(), steps.end(), [&](const Step& step) {
+    return step.mask->mask.width > small->mask.width;
+  });
+  ASSERT_NE(large, steps.end());
+  const Step step = {"constant", KernelKind::kConstant, std::nullopt, large->mask, large->how};
+  const CpuChain truth(chains.start(), {step}, scene.length);
+  ASSERT_TRUE(truth.good());
+  std::unique_ptr<Convolver> next;
+  const auto make_next = [&] {
+    Options options;
+    options.kernel = KernelKind::kConstant;
+    auto made = Convolver::create(format_of(scene), small->mask, options, other.value());
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    next = std::move(made.value());
+    ASSERT_TRUE(other.value()->finish().ok());
+  };
+  chains.run_and_leave({step}, make_next, truth.last());
+}
+
+/// The context that is current in this thread; null if there is none.
+CUcontext current_context(const DriverFunctions& driver) {
+  CUcontext context = nullptr;
+  EXPECT_EQ(driver.get_current(&context), CUDA_SUCCESS);
+  return context;
+}
+
+/// Makes a filter, runs a frame and lets all go, in a thread that has no context of its own: that
+/// shows best what is left behind.
+void expect_no_context_left(std::shared_ptr<Device> device) {
+  const auto driver = DriverFunctions::load();
+  ASSERT_TRUE(driver.ok()) << driver.status().message();
+  CUcontext context = nullptr;
+  while (current_context(driver.value()) != nullptr)
+    ASSERT_EQ(driver.value().pop(&context), CUDA_SUCCESS);
+  const FrameFormat format = format_of(kScenes[0]);
+  const GuardedFrame source = chain_start(format);
+  const GuardedFrame answer(format, 0, false);
+  {
+    const Step step = chain_steps().front();
+    auto convolver = Convolver::create(format, step.mask->mask, step.options(), device);
+    ASSERT_TRUE(convolver.ok()) << convolver.status().message();
+    EXPECT_EQ(current_context(driver.value()), nullptr) << "after a filter was made";
+    ASSERT_TRUE(convolver.value()->run(source.view(), answer.view(), step.how).ok());
+    EXPECT_EQ(current_context(driver.value()), nullptr) << "after a frame";
+    ASSERT_TRUE(device->finish().ok());
+    EXPECT_EQ(current_context(driver.value()), nullptr) << "after the wait";
+  }
+  EXPECT_EQ(current_context(driver.value()), nullptr) << "after the filter";
+  device.reset();
+  EXPECT_EQ(current_context(driver.value()), nullptr) << "after the device";
+}
+
+TEST(ContextOfTheCaller, IsWhatItWas) {
+  auto device = open_device(BackendKind::kCuda, {});
+  if (!device.ok() && !gpu_required()) GTEST_SKIP() << device.status().message();
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  std::thread(expect_no_context_left, std::move(device.value())).join();
+}
 
 // Frames that resemble those before them would hide a launch in the wrong order.
 TEST(Chains, KeepChanging) {

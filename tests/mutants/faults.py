@@ -1,21 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The faults: in `path`, the text `old`, which occurs once, becomes `new`.
+"""The faults (fault.py): here those that any machine can run, in faults_cuda.py the others."""
 
-Each is a slip that somebody could make. One whose text is gone is an error of the run, so that the
-table moves with the code.
-"""
-
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Fault:
-    name: str
-    path: str
-    old: str
-    new: str
-    cuda: bool = False
-
+from fault import Fault
+from faults_cuda import CUDA
 
 CORE = [
     # Borders: each off by one cell, or another one's rule.
@@ -297,6 +284,19 @@ CPU = [
           "return code == kKeepSample ? 0 : code;"),
     Fault("last-copied-sample-lost", "kernels/cpu/copy.cc",
           "for (int i = 0; i < count; ++i, src", "for (int i = 0; i + 1 < count; ++i, src"),
+
+    # The pool of threads.
+    Fault("pool-does-not-wait-for-workers", "kernels/cpu/thread_pool.cc",
+          "done_.wait(lock, [&batch] { return batch.active == 0; });",
+          "done_.wait(lock, [&batch] { return batch.active >= 0; });"),
+    Fault("pool-worker-in-the-callers-scratch", "kernels/cpu/thread_pool.cc",
+          "const int worker = batch->joined++;", "const int worker = batch->joined++ - 1;"),
+    Fault("pool-keeps-a-batch-that-is-done", "kernels/cpu/thread_pool.cc",
+          "    *link = batch.next;\n", ""),
+    Fault("pool-of-the-parent-after-a-fork", "kernels/cpu/thread_pool.cc",
+          "++g_generation;", "g_generation += 0;"),
+    Fault("pool-takes-signals", "kernels/cpu/thread_pool.cc", "sigfillset(&all);",
+          "sigemptyset(&all);"),
 ]
 
 PLUGIN = [
@@ -350,121 +350,57 @@ PLUGIN = [
           "weight_at(mask, y, x)"),
     Fault("refusal-forgotten", "plugin/properties.cc",
           "if (!properties.refusals.empty()) return", "if (properties.started) return"),
-]
 
-CUDA = [
-    Fault("cuda-box-column-before-the-block-is-no-signal", "kernels/cuda/box/box_runs.cuh",
-          "if (from[i] < 0 || !is_inside(from[i] / kBoxPanel)) return;",
-          "if (from[i] < -1 || (from[i] >= 0 && !is_inside(from[i] / kBoxPanel))) return;",
-          cuda=True),
-    # What random cases found: warps that part before a barrier, one component with the epilogue of
-    # another, and operands of one plane for another.
-    Fault("cuda-warpgroups-part-before-a-barrier",
-          "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh",
-          "origin.y + kWarpgroupTileRows <= plane.rows", "rows >= kTileRowGroups", cuda=True),
-    Fault("cuda-tensor-uniform-by-start-alone", "kernels/cuda/tensor/tensor_pass.cc",
-          "to.stores.uniform && same_way(phase, *shown)",
-          "to.stores.uniform && phase.start == shown->start && phase.base == shown->base",
-          cuda=True),
-    Fault("cuda-copied-group-has-no-tile", "kernels/cuda/job/cuda_job.cc",
-          "groups[g].any_filtered ? plan_.form : Form::kBoxRuns", "plan_.form", cuda=True),
-    Fault("cuda-forms-take-any-address", "kernels/cuda/runtime/transfer.cc",
-          "!lie_on(form.alignment)", "!lie_on(1)", cuda=True),
-    Fault("cuda-columns-share-fragments", "kernels/cuda/tensor/tensor_pass.cc",
-          "= !makes_pairs(form_) && !in_columns();", "= !makes_pairs(form_);", cuda=True),
-    Fault("cuda-ghosts-one-column-on", "kernels/cuda/device/kernel.cuh",
-          "x = border_index(border, x, width);", "x = border_index(border, x < 0 ? x - 1 : x, width);",
-          cuda=True),
-    Fault("cuda-swapped-mask-axes", "kernels/cuda/book/tiled_output.cu",
-          "weights[i * mask.width + j], row[j]", "weights[j * mask.height + i], row[j]", cuda=True),
-    Fault("cuda-shift-edge-lies-left", "kernels/cuda/shift/shift.cu",
-          "edge < left ? edge : edge + inner", "edge <= left ? edge : edge + inner", cuda=True),
-    Fault("cuda-shift-writes-unused-bits", "kernels/cuda/shift/shift.cu",
-          "(words[w] & arguments.take[w])", "words[w]", cuda=True),
-    Fault("cuda-coarsened-last-row-repeated", "kernels/cuda/device/tile_load.cuh",
-          "row_at(min(line + n * kLines, rows - 1))", "row_at(min(line + n * kLines, rows - 2))",
-          cuda=True),
-    Fault("cuda-warpgroups-lowest-power-of-two-digits",
-          "kernels/cuda/tensor/groups/tensor_warpgroup_products.cuh",
-          "byte == 1 || power == 0", "byte == 1", cuda=True),
-    Fault("cuda-coarsened-parts-in-one-order", "kernels/cuda/coarsened/coarsened_tile.cuh",
-          "first + pair_stride, part, kQuad * kCellBytes - pair_stride", "first + pair_stride, part, pair_stride", cuda=True),
-    Fault("cuda-coarsened-last-weights", "kernels/cuda/coarsened/coarsened_add.cuh",
-          "weights + (rows - 1) * pitch, odd", "weights + (rows - 2) * pitch, odd", cuda=True),
-    Fault("cuda-halo-column-missing", "kernels/cuda/book/cached_halo.cu",
-          "cell_x >= 0 && cell_x < tile_width", "cell_x >= 0 && cell_x <= tile_width", cuda=True),
-    Fault("cuda-tile-anchor-ignored", "kernels/cuda/book/tiled_input.cu",
-          "cell_row<Cell, Stored>(group, channel, y - mask.anchor_y).at(x - mask.anchor_x)",
-          "cell_row<Cell, Stored>(group, channel, y - mask.height / 2).at(x - mask.width / 2)",
-          cuda=True),
-    Fault("cuda-last-row-of-a-run-lost", "kernels/cuda/separable/separable.cu",
-          "if (y0 + y + j < group.height)", "if (y0 + y + j + 1 < group.height)", cuda=True),
-    Fault("cuda-pair-ghosts-of-the-other-side", "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh",
-          "first_ ? own[0] : own[kOwn - 2]", "first_ ? own[kOwn - 2] : own[0]", cuda=True),
-    Fault("cuda-pair-components-exchanged", "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh",
-          "c == 0 ? 0x6420 : 0x7531", "c == 0 ? 0x7531 : 0x6420", cuda=True),
-    Fault("cuda-pixel-ghosts-one-off", "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh",
-          "find(-1 - t, x, width, 0)", "find(-2 - t, x, width, 0)", cuda=True),
-    Fault("cuda-pixel-copied-byte-of-another-row",
-          "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh",
-          "const int r = a.anchor_y + 2 * i + own;", "const int r = 2 * i + own;", cuda=True),
-    Fault("cuda-pixel-components-exchanged", "kernels/cuda/tensor/pixels/tensor_pixel_rows.cuh",
-          "words[0] = __byte_perm(low, high, 0x5410);", "words[0] = __byte_perm(low, high, 0x7632);",
-          cuda=True),
-    Fault("cuda-packed-chroma-exchanged", "kernels/cuda/tensor/packed/tensor_packed_samples.cuh",
-          "chroma[0] = __byte_perm(low, high, even);", "chroma[0] = __byte_perm(low, high, odd);",
-          cuda=True),
-    Fault("cuda-packed-ghosts-of-the-other-side",
-          "kernels/cuda/tensor/packed/tensor_packed_rows.cuh",
-          "chroma_select_ = plane.ghosts.chroma_select[left ? 0 : 1];",
-          "chroma_select_ = plane.ghosts.chroma_select[left ? 1 : 0];", cuda=True),
-    Fault("cuda-packed-ghosts-of-one-piece", "kernels/cuda/tensor/packed/tensor_packed_rows.cuh",
-          "first_ ? own.chroma[c] : left, first_ ? right : own.chroma[c]",
-          "own.chroma[c], own.chroma[c]", cuda=True),
-    Fault("cuda-packed-luma-copied-from-its-corner",
-          "kernels/cuda/tensor/groups/tensor_packed_tile.cuh",
-          "(plane.phase[packed_phase(plane, k)].filtered ? 0 : centre)", "0", cuda=True),
-    Fault("cuda-ghosts-beside-a-lone-column", "kernels/cuda/tensor/tensor_geometry.cc",
-          "plane.grid.tile_columns - (alone ? 1 : 0)", "plane.grid.tile_columns", cuda=True),
-    Fault("cuda-octet-metadata-of-the-other-half", "kernels/cuda/tensor/tensor_fragments.cc",
-          "2 * (lane % 4 / 2) + n / 4", "2 * (lane % 2) + n / 4", cuda=True),
-    Fault("cuda-octet-rows-one-on", "kernels/cuda/tensor/tensor_fragments.cc",
-          "row = four % 4;", "row = (four + 1) % 4;", cuda=True),
-    Fault("cuda-octet-ghosts-of-the-other-side", "kernels/cuda/tensor/octets/tensor_octet_rows.cuh",
-          "select_ = left ? plane.ghosts.near_select[0]",
-          "select_ = right ? plane.ghosts.near_select[0]",
-          cuda=True),
-    Fault("cuda-octet-components-exchanged", "kernels/cuda/tensor/octets/tensor_octet_rows.cuh",
-          "second_ ? 0x7632 : 0x5410, goes", "second_ ? 0x5410 : 0x7632, goes", cuda=True),
-    Fault("cuda-octet-rows-of-a-whole-group", "kernels/cuda/tensor/octets/tensor_octet_sums.cuh",
-          "lower_ ? words[b][i + kProductRowGroups][n] : words[b][i][n]", "words[b][i][n]",
-          cuda=True),
-    Fault("cuda-octet-weights-of-the-same-lane", "kernels/cuda/tensor/octets/tensor_octet_sums.cuh",
-          "lane ^ (kSparse ? 1 : 2)", "lane ^ (kSparse ? 2 : 1)", cuda=True),
-    Fault("cuda-split-digits-of-another-power",
-          "kernels/cuda/tensor/groups/tensor_warpgroup_products.cuh",
-          "(a.digits - 1 - power + byte) * warpgroups.digit_bytes",
-          "(a.digits - power) * warpgroups.digit_bytes", cuda=True),
-    Fault("cuda-tile-ghost-rows-loaded", "kernels/cuda/tensor/tile/tensor_tile.cuh",
-          "const bool black = clipped && source(r) == kNoSignal;", "const bool black = false;",
-          cuda=True),
-    Fault("cuda-separable-ghosts-forgotten", "kernels/cuda/separable/separable_fused.cu",
-          "      filler.finish(stage);\n", "", cuda=True),
-    Fault("cuda-launches-do-not-wait", "kernels/cuda/device/overlap.cuh",
-          '  asm volatile("griddepcontrol.wait;" ::: "memory");\n', "", cuda=True),
-    Fault("cuda-strip-full-chunk-lost", "kernels/cuda/box/strip/box_strip.cu",
-          "for (int c = 3; c < 2 + full_; ++c)", "for (int c = 4; c < 2 + full_; ++c)", cuda=True),
-    Fault("cuda-band-ghosts-forgotten", "kernels/cuda/box/bands/box_bands.cu",
-          "    ghosts.make(lines, kPairs);\n", "", cuda=True),
-    Fault("cuda-band-checkpoint-forgotten", "kernels/cuda/box/bands/box_band_initial.cuh",
-          "      add_checkpoint(next, 1);\n", "      ;\n", cuda=True),
-    Fault("cuda-undecided-rows-of-the-first-column", "kernels/cuda/alpha/alpha_weighted.cu",
-          "(w, 0, row)[x]", "(w, 0, row)[0]", cuda=True),
-    Fault("cuda-undecided-rows-a-row-late", "kernels/cuda/alpha/alpha_weighted.cu",
-          "border_index(group.border, top + i, group.height);\n      if",
-          "border_index(group.border, top + i + 1, group.height);\n      if", cuda=True),
-    Fault("cuda-band-source-never-written", "kernels/cuda/job/cuda_job.cc",
-          "core_->writes().settled(rows_of(in[p], format.planes[p]))", "true", cuda=True),
+    # What is accepted, and which memory is offered.
+    Fault("caps-fields-without-their-feature", "plugin/caps.cc",
+          "gst_caps_features_new(GST_CAPS_FEATURE_FORMAT_INTERLACED, nullptr)",
+          "gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, nullptr)"),
+    Fault("caps-without-mixed", "plugin/caps.cc", '{"progressive", "interleaved", "mixed"}',
+          '{"progressive", "interleaved"}'),
+    Fault("caps-odd-range-is-full", "plugin/caps.cc",
+          "info.colorimetry.range = GST_VIDEO_COLOR_RANGE_UNKNOWN;",
+          "info.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;"),
+    Fault("caps-of-two-pictures-a-buffer", "plugin/caps.cc",
+          "GST_VIDEO_INFO_MULTIVIEW_MODE(&info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED",
+          "GST_VIDEO_INFO_MULTIVIEW_MODE(&info) ==\n"
+          "      GST_VIDEO_MULTIVIEW_MODE_MULTIVIEW_FRAME_BY_FRAME"),
+    Fault("pool-of-downstream-with-small-buffers", "plugin/allocation.cc",
+          "size = std::max(size, request->frame_bytes);",
+          "size = offered ? size : std::max(size, request->frame_bytes);"),
+    Fault("pool-beyond-its-most-buffers", "plugin/allocation.cc",
+          "gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);",
+          "gst_query_set_nth_allocation_pool(query, 0, pool, size, min, 0);"),
+    Fault("video-meta-not-offered", "plugin/allocation.cc",
+          "  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);\n", ""),
+    Fault("planes-one-byte-before-another", "plugin/frames.cc",
+          "return from_a_to_b < a_row_bytes || pitch - from_a_to_b < b_row_bytes;",
+          "return from_a_to_b < a_row_bytes || pitch < b_row_bytes;"),
+    Fault("flush-does-not-end", "plugin/gstcudaconvolve.cc",
+          "GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP",
+          "GST_EVENT_TYPE(event) == GST_EVENT_STREAM_START"),
+    Fault("passthrough-with-another-pool", "plugin/gstcudaconvolve.cc",
+          "      gst_base_transform_reconfigure_src(trans);\n", ""),
+    Fault("settings-at-the-time-of-the-buffer", "plugin/gstcudaconvolve.cc",
+          "gst_object_sync_values(GST_OBJECT(self), time)",
+          "gst_object_sync_values(GST_OBJECT(self), GST_BUFFER_PTS(buffer))"),
+
+    # Contexts of CUDA, on a stand-in for GStreamer's library (tests/contexts).
+    Fault("context-that-came-last-stays", "plugin/cudamemory.cc",
+          "if (context == nullptr) std::swap(context, found);", "std::swap(context, found);"),
+    Fault("context-kept-after-the-stop", "plugin/cudamemory.cc",
+          "std::swap(context, state_->context);", "context = nullptr;"),
+    Fault("context-of-another-device", "plugin/cudamemory.cc", "element, context, device_id, &found",
+          "element, context, device_id > 0 ? -1 : device_id, &found"),
+    Fault("context-asked-for-under-the-lock", "plugin/cudamemory.cc",
+          "if (!state_->has_context()) state_->keep(ask_neighbours(element, device_id));",
+          "{\n    const std::lock_guard lock(state_->mutex);\n"
+          "    if (!state_->context) state_->context = ask_neighbours(element, device_id);\n  }"),
+    Fault("context-of-upstream-not-asked-for", "plugin/cudamemory.cc", '{"src", "sink"}', '{"src"}'),
+    Fault("context-stays-current", "plugin/cudamemory.cc", "  gst_cuda_context_pop(nullptr);\n", ""),
+    Fault("context-of-the-application-is-used", "plugin/devices.cc",
+          "options_.use_current_context = scope.pushed();", "options_.use_current_context = true;"),
+    Fault("context-asked-for-another-device", "plugin/devices.cc",
+          "shared_.acquire(element_, options_.cuda_device_id)", "shared_.acquire(element_, 0)"),
 ]
 
 FAULTS = CORE + CPU + PLUGIN + CUDA

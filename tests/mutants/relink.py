@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Plants the faults in CUDA code (faults.py) on a GPU machine, with what tests/gpu/pack.sh packed.
+"""Plants the faults in CUDA code (faults_cuda.py) on a GPU machine, with what pack.sh packed.
 
     relink.py PACKED [--jobs N] [NAME...]
 

@@ -22,4 +22,7 @@ gboolean gst_cuda_handle_context_query(GstElement* element, GstQuery* query,
                                        GstCudaContext* cuda_context);
 GstContext* gst_context_new_cuda_context(GstCudaContext* cuda_context);
 
+/* The stand-in's own: contexts that the calling thread has pushed and not popped. */
+gint fake_gst_cuda_pushed(void);
+
 G_END_DECLS
