@@ -132,7 +132,7 @@ void print_counts(const WayCounts& counts) {
 }  // namespace
 
 bool ClassArguments::wants(const Way& way) const {
-  if (backend == BackendKind::kCpu && !way.on_cpu) return false;
+  if (!(backend == BackendKind::kCpu ? way.on_cpu : way.on_cuda)) return false;
   return ways.empty() || std::any_of(ways.begin(), ways.end(), [&way](const std::string& prefix) {
            return way.name.compare(0, prefix.size(), prefix) == 0;
          });
