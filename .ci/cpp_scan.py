@@ -16,7 +16,8 @@ TOKENS = re.compile(
 DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)(?:[^\n]*\\\n)*[^\n]*", re.M)
 
 ACCESS = re.compile(r"\b(?:public|private|protected)\s*:(?!:)")
-ATTRIBUTE = re.compile(r"\[\[.*?\]\]|\b(?:__align__|alignas|__attribute__|__launch_bounds__)\s*"
+ATTRIBUTE = re.compile(r"\[\[.*?\]\]|\b(?:__align__|alignas|__attribute__|__launch_bounds__|"
+                       r"CONVOLVE_BAND_BOUNDS)\s*"
                        r"\((?:[^()]|\([^()]*\))*\)")
 NAMESPACE = re.compile(r"^(?:inline )?namespace ?([\w:]*)$")
 LINKAGE = re.compile(r'^extern "\s*"$')

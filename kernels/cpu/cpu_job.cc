@@ -184,9 +184,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
     strip_width_ = choose_strip_width(extent.width, halo, block_lines, shape.cell_bytes);
     shape.source_lines = block_lines;
   } else {
-    // An area makes the row sums of its halo again. Once that is half of them, one plane of row
-    // sums for all areas is cheaper.
-    two_pass_ = mask().height - 1 > divide_up(extent.height, workers_) / 2;
+    two_pass_ = plan_.form == Form::kSeparableTwoPass;
     strip_width_ =
         choose_strip_width(extent.width, 0, two_pass_ ? kBlockRows : block_lines, shape.cell_bytes);
     shape.source_lines = 1;

@@ -78,7 +78,6 @@ class Structure(unittest.TestCase):
         self.expect(full)
         self.expect({**full, "plugin/more.h": ""},
                     "plugin: 21 sources; a room has at most 20")
-        self.assertIn("   3 sources in kernels/cuda/shift", check({}, "--report")[1])
 
     def test_forms_without_a_room_or_a_class(self):
         for before, after, problem in (
@@ -142,6 +141,12 @@ class Structure(unittest.TestCase):
         self.expect(function(80))
         self.expect(function(81),
                     f"{ROW}:3: long_one() has 81 lines; a function has at most 80")
+
+    def test_report(self):
+        lines = check({}, "--report")[1]
+        self.assertIn("| `kernels/cuda/shift` | 3 | 27 | 9 | 14 `shift.cu` | 6 `shift` |", lines)
+        self.assertIn("| `tests` | 2 | 4 | 2 | 3 `forms.cc` | 3 `all` |", lines)
+        self.assertRegex(lines[-2], r"^\| all \| 8 \| \d+ \|")
 
     def test_long_files(self):
         self.expect({ROW: "\n" * 400})

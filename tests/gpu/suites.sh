@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances order check sweep memcheck racecheck
-            initcheck synccheck start_stop contexts fault sizes epilogues alignments large giant storm
+            initcheck synccheck residues start_stop contexts fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid mutants)
 
 # Every kernel against the exact reference, all cases.
@@ -70,26 +70,41 @@ suite_check() {
 # Every kernel x memory layout of the element on small pictures, against the CPU.
 suite_sweep() { "$here/tests/sweep" cuda; }
 
-# sanitize TOOL PICTURES OPTION...: the same under a compute-sanitizer tool; PICTURES may be `small`.
+# sanitize SUITE TOOL OPTION... -- PROGRAM...: the program under a compute-sanitizer tool.
 # Page-locked buffers are kept for the process (kernels/cuda/runtime/staging_buffers.h): of what the tool
 # calls leaks, those are none.
 sanitize() {
-  local tool=$1 pictures=$2 status=0 log=$out/$1.log errors kept
+  local log=$out/$1.log tool=$2 options=() status=0 errors kept
   shift 2
-  compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 300 "$@" \
-    "$here/tests/sweep" cuda ${pictures:+"$pictures"} || status=$?
+  while [[ $1 != -- ]]; do
+    options+=("$1")
+    shift
+  done
+  shift
+  compute-sanitizer --tool "$tool" --error-exitcode 9 --launch-timeout 300 "${options[@]}" "$@" ||
+    status=$?
   errors=$(sed -n 's/.* ERROR SUMMARY: \([0-9]*\) error.*/\1/p' "$log" | tail -n1)
   kept=$(grep -A2 'Leaked 1,048,576 bytes' "$log" | grep -c 'cuMemHostRegister') || true
   echo "figure: $(grep -E 'passed, [0-9]+ failed' "$log" | tail -n1);$(
     grep SUMMARY "$log" | tail -n1 | tr -d =)${errors:+, $kept of them buffers that are kept}"
   ((status == 0)) || ((status == 9 && errors == kept))
 }
-suite_memcheck() { sanitize memcheck '' --leak-check full --print-limit 1000; }
+suite_memcheck() {
+  sanitize memcheck memcheck --leak-check full --print-limit 1000 -- "$here/tests/sweep" cuda
+}
 # Blocks that use memory again are races to this tool where one lane arrives at a barrier for its
 # warp: it forgets that __syncwarp() comes before.
-suite_racecheck() { sanitize racecheck small; }
-suite_initcheck() { sanitize initcheck ''; }
-suite_synccheck() { sanitize synccheck ''; }
+suite_racecheck() { sanitize racecheck racecheck -- "$here/tests/sweep" cuda small; }
+suite_initcheck() { sanitize initcheck initcheck -- "$here/tests/sweep" cuda; }
+suite_synccheck() { sanitize synccheck synccheck -- "$here/tests/sweep" cuda; }
+
+# Every form on widths and heights of every residue modulo 16 and at the edges of its tiles.
+suite_residues() {
+  local tool
+  for tool in memcheck initcheck; do
+    sanitize residues "$tool" -- "$here/tests/sizes_test" --residues --threads=8 || return 1
+  done
+}
 
 # Device memory after 10,000 start/stop cycles.
 suite_start_stop() { "$here/tests/start_stop" cuda "${START_STOP_CYCLES:-10000}"; }

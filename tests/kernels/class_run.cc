@@ -28,7 +28,7 @@ std::atomic<int> failures_shown{0};
 [[noreturn]] void usage(const char* program) {
   std::fprintf(stderr,
                "usage: %s [--backend=cuda|cpu] [--ways=NAME,...] [--shard=I/N] [--every=N] "
-               "[--threads=N] [--list]\n",
+               "[--threads=N] [--list] [--residues]\n",
                program);
   std::exit(2);
 }
@@ -78,13 +78,18 @@ class Watchdog {
   std::thread thread_;
 };
 
+Result<std::shared_ptr<Device>> open_tested(BackendKind backend) {
+  DeviceOptions options;
+  options.threads = 3;
+  return open_device(backend, options);
+}
+
 Result<std::unique_ptr<ClassWorker>> open_worker(BackendKind backend) {
   DeviceOptions options;
   options.threads = 1;
   auto truth = open_device(BackendKind::kCpu, options);
   if (!truth.ok()) return truth.status();
-  options.threads = 3;
-  auto tested = open_device(backend, options);
+  auto tested = open_tested(backend);
   if (!tested.ok()) return tested.status();
   return std::make_unique<ClassWorker>(std::move(tested.value()), std::move(truth.value()));
 }
@@ -132,7 +137,7 @@ void print_counts(const WayCounts& counts) {
 }  // namespace
 
 bool ClassArguments::wants(const Way& way) const {
-  if (backend == BackendKind::kCpu && !way.on_cpu) return false;
+  if (!(backend == BackendKind::kCpu ? way.on_cpu : way.on_cuda)) return false;
   return ways.empty() || std::any_of(ways.begin(), ways.end(), [&way](const std::string& prefix) {
            return way.name.compare(0, prefix.size(), prefix) == 0;
          });
@@ -156,6 +161,8 @@ ClassArguments parse_class_arguments(int argc, char** argv) {
       arguments.backend = BackendKind::kCuda;
     else if (word == "--list")
       arguments.list = true;
+    else if (word == "--residues")
+      arguments.residues = true;
     else if (name == "--ways" && !value.empty())
       arguments.ways = split(value);
     else if (name == "--every" && number > 0)
@@ -168,6 +175,16 @@ ClassArguments parse_class_arguments(int argc, char** argv) {
       usage(argv[0]);
   }
   return arguments;
+}
+
+bool ClassWorker::renew_tested(BackendKind backend) {
+  tested_.reset();
+  auto opened = open_tested(backend);
+  if (opened.ok())
+    tested_ = std::move(opened.value());
+  else
+    fail("device", "any", opened.status().message());
+  return opened.ok();
 }
 
 Status ClassWorker::timed(const std::string& name, const std::function<Status()>& work) {

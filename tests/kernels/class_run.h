@@ -3,6 +3,7 @@
 // deadline for each frame, and counts that tell which ways have run.
 //
 //   PROGRAM [--backend=cuda|cpu] [--ways=NAME,...] [--shard=I/N] [--every=N] [--threads=N] [--list]
+//           [--residues]
 //
 // A way is run if its name begins with one of the NAMEs. Exit status: 0 all passed, 1 failures, 2
 // bad usage, 77 no GPU (a failure if the environment says CUDACONVOLVE_REQUIRE_GPU=1). The last
@@ -32,6 +33,8 @@ struct ClassArguments {
   int every = 1;      ///< One job of so many is run.
   int threads = 0;    ///< 0: as many as there are processors.
   bool list = false;  ///< Says what an H100 would plan, and runs nothing.
+  /// sizes_test: few sizes, for the sanitizers.
+  bool residues = false;
 
   /// True if the way is asked for, and the backend has it.
   bool wants(const Way& way) const;
@@ -57,6 +60,9 @@ class ClassWorker {
 
   /// Of the backend under test.
   const std::shared_ptr<Device>& tested() const { return tested_; }
+  /// Opens it anew: the device planes of what ran before are larger than a small frame needs, which
+  /// would hide from the sanitizers what is read behind it. False after a failure, which it notes.
+  bool renew_tested(BackendKind backend);
   /// A CPU on the caller's thread alone.
   const std::shared_ptr<Device>& truth() const { return truth_; }
 

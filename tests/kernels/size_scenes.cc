@@ -96,10 +96,11 @@ void add_box_and_separable(SceneList& list) {
   list.add(box_mask(9, 6, Weights::kRational), {"I420", "BGR", "P010"}, {"box-runs"});
   list.add(box_mask(40, 70, Weights::kRational), {"NV12", "RGBA"}, {"box-runs"});
   list.add(rank1_mask(9, 8, 7, 5), {"I420", "RGBA"},
-           {"separable-tensor-fused", "separable-two-pass"});
+           {"separable-tensor-fused", "separable-two-pass", "separable-areas"});
   list.add(rank1_mask(101, 80, 1, 3), {"GRAY8", "NV12"}, {"separable-tensor-two-pass"});
   list.add(rank1_mask(9, 8, 7, 5), {"P010", "GRAY16"}, {"separable-fused"});
-  list.add(rank1_mask(125, 201, 1, 3), {"P010", "GRAY16"}, {"separable-two-pass"});
+  list.add(rank1_mask(125, 201, 1, 3), {"P010", "GRAY16"},
+           {"separable-two-pass", "separable-areas"});
   list.add(typed_mask("huge-2x1", 2, 1, {1e38, -1e38}), {"GRAY8", "P010"}, {"separable-one-pass"});
   list.add(parsed_mask("gaussian:25"), {"GRAY8", "NV12"}, {"separable-spline"});
 }

@@ -7,9 +7,13 @@
 // field; at every third size, and for kernel box, which plans by the size, at all sizes, one is
 // made for just that size. Small pictures are compared with the exact reference, too.
 //
-// class_run.h has the arguments.
+// class_run.h has the arguments. With --residues there are but some sizes, few enough to be run
+// under compute-sanitizer: widths and heights of every residue modulo 16, and those that tiles of
+// any form just fit, fall short of by one, or exceed by one. Each frame has a convolver and a
+// device of its own, so that device planes end where the frame ends.
 #include <cstddef>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,6 +52,24 @@ Size size_of(std::size_t job, const NamedFormat& format) {
   return {format.packed_422() ? kPackedWidths[turn] : kWidths[turn], extent};
 }
 
+/// First one for every residue modulo 16, then the edges of vectors and tiles.
+constexpr int kResidueWidths[] = {144, 145, 146, 147, 148, 149, 150, 151, 152, 153, 154,  155, 156,
+                                  157, 158, 159, 1,   2,   15,  16,  17,  31,  32,  33,   63,  64,
+                                  65,  127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1025};
+constexpr int kResidueHeights[] = {32, 33, 34, 35, 36, 37, 38, 39, 40,  41,  42,
+                                   43, 44, 45, 46, 47, 1,  2,  3,  4,   7,   8,
+                                   9,  15, 16, 17, 31, 63, 64, 65, 127, 128, 129};
+/// So many heights for each width, which take turns: each height meets several widths.
+constexpr std::size_t kResidueTurns = 4;
+constexpr std::size_t kResidueSizes = std::size(kResidueWidths) * kResidueTurns;
+
+Size residue_size(std::size_t job) {
+  const std::size_t width = job / kResidueTurns;
+  constexpr std::size_t kStride = 8;
+  return {kResidueWidths[width],
+          kResidueHeights[(width + job % kResidueTurns * kStride) % std::size(kResidueHeights)]};
+}
+
 constexpr Border kBorders[] = {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect,
                                Border::kWrap};
 
@@ -65,7 +87,7 @@ class Sizes {
   void run_scene(ClassWorker& worker, std::size_t job, std::size_t s, const NamedFormat& format) {
     const SizeScene& scene = scenes_[s];
     if (!arguments_.wants_any(scene.ways)) return;
-    const Size size = size_of(job, format);
+    const Size size = arguments_.residues ? residue_size(job) : size_of(job, format);
     const FrameFormat frame = make_format(format, size.width, size.height);
     FrameCase frame_case(format.name, frame, scene.mask, {1, scene.bias, kBorders[(job + s) % 5]},
                          scene.ways.front().options.alpha_mode, job * scenes_.size() + s);
@@ -73,6 +95,12 @@ class Sizes {
     for (std::size_t w = 0; w < scene.ways.size(); ++w) {
       const Way& way = scene.ways[w];
       if (!arguments_.wants(way)) continue;
+      if (arguments_.residues) {
+        if (!worker.renew_tested(arguments_.backend)) return;
+        if (const auto convolver = frame_case.make_convolver(worker, way, frame))
+          frame_case.run(worker, way.name, *convolver);
+        continue;
+      }
       const bool by_size = way.options.kernel == KernelKind::kBox;
       const bool exact = by_size || (job + w) % 3 == 0;
       if (exact)
@@ -137,7 +165,7 @@ int main(int argc, char** argv) {
   const ClassArguments arguments = parse_class_arguments(argc, argv);
   if (arguments.list) return report_plans(plans(), wanted_ways(arguments));
   return run_class(
-      arguments, kSizes,
+      arguments, arguments.residues ? kResidueSizes : kSizes,
       [&arguments]() -> ClassTask {
         auto sizes = std::make_shared<Sizes>(arguments);
         return [sizes](ClassWorker& worker, std::size_t job) { sizes->run(worker, job); };

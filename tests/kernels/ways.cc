@@ -30,6 +30,7 @@ void add_forms(std::vector<Way>& ways, KernelKind kernel) {
     if (info.kernel != kernel) continue;
     ways.push_back(make_way(info.name, kernel, any_plan, info.on_cpu));
     ways.back().options.form = info.form;
+    ways.back().on_cuda = info.on_cuda;
   }
 }
 

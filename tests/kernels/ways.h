@@ -14,7 +14,8 @@ struct Way {
   std::string name;              ///< "tensor-pairs"
   Options options;               ///< What asks for it.
   bool (*planned)(const Plan&);  ///< True if a plan is of this way.
-  bool on_cpu = false;           ///< The CPU has it, too.
+  bool on_cpu = false;           ///< The CPU has it,
+  bool on_cuda = true;           ///< and CUDA.
 };
 
 /// All of them.

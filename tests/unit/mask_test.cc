@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "kernels/core/mask/mask_grammar.h"
 #include "tests/unit/formats.h"
 
 namespace convolve {
@@ -112,6 +113,20 @@ TEST(Mask, NormalisationOnRequest) {
   EXPECT_NE(error_of(source_of(2, 1, {0, 0}), Normalize::kAbs), "");
   EXPECT_NE(error_of(source_of(2, 1, {std::sqrt(2), -std::sqrt(2)}), Normalize::kSum), "");
   EXPECT_EQ(error_of(source_of(2, 1, {1, -1}), Normalize::kAbs), "");
+}
+
+// A sum that rounding alone leaves is 0 with the error's words, not a divisor of 1e-17.
+TEST(Mask, ASumOfRoundingIsNone) {
+  const auto refusal = [](const char* text) {
+    return error_of(parse_mask(text).value(), Normalize::kSum);
+  };
+  for (const char* text : {"3x1: 0.1 0.2 -0.3", "3x1: 1/10 2/10 -3/10",
+                           "3x1: 0.1 0.2 -0.30000000000000004", "3x1: 0.1e-9 0.2e-9 -0.3e-9",
+                           "log:1", "log:2", "log:5", "log:20", "dog:1,2", "dog:7,9", "dog:13,20"})
+    EXPECT_EQ(refusal(text), "the weights sum to 0, so normalize=sum would divide by 0") << text;
+  for (const char* text : {"3x1: 0.1 0.2 -0.2999999999999", "3x1: 1e-9 2e-9 -2.9999999e-9",
+                           "unsharp:2", "gaussian:500"})
+    EXPECT_EQ(refusal(text), "") << text;
 }
 
 TEST(Mask, NamedMasksAreLeftAloneByAutoOnly) {

@@ -53,12 +53,12 @@ TEST(Planner, TableOfChoices) {
       {"laplacian", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
       {"box:5", "cuda tensor-pairs 1 digit int32 rational global-memory (5x5, on tensor cores)",
-       "cpu separable-two-pass float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
+       "cpu separable-areas float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
       {"gaussian:2",
        "cuda separable-tensor-fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps "
        "instead of "
        "169, on tensor cores)",
-       "cpu separable-two-pass float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
+       "cpu separable-areas float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13",
        "cuda tensor-warpgroups tile 128x64 1 digit int32 rational global-memory (13x1, on tensor "
        "cores)",
@@ -75,7 +75,7 @@ TEST(Planner, TableOfChoices) {
        "cuda separable-tensor-two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 "
        "taps "
        "instead of 32761, on tensor cores)",
-       "cpu separable-two-pass float32 real host-memory (181x181, rank 1: 362 taps instead of "
+       "cpu separable-areas float32 real host-memory (181x181, rank 1: 362 taps instead of "
        "32761)"},
       {"box:300",
        "cuda box-bands tile 512x1 int32 rational parameter (300x300, equal weights: running sums)",
@@ -297,9 +297,35 @@ TEST(Planner, FormTableFollowsTheEnumAndNamesItsKernels) {
     EXPECT_EQ(static_cast<int>(info.form), i);
     EXPECT_EQ(std::string(info.name).rfind(kernel_info(info.kernel).nick, 0), 0u) << info.name;
     EXPECT_EQ(find_form(info.name), &info);
-    EXPECT_TRUE(info.on_cuda) << info.name;
+    EXPECT_EQ(info.on_cuda, info.form != Form::kSeparableAreas) << info.name;
+    EXPECT_TRUE(info.on_cuda || info.on_cpu) << info.name;
   }
   EXPECT_EQ(find_form("tensor"), nullptr) << "a kernel";
+}
+
+// What an area adds to the row sums of others decides: its share of the rows against the mask's.
+TEST(Planner, AreasOnTheCpuUntilTheirHalosCostHalf) {
+  DeviceCapabilities device = cpu();
+  const auto form_of = [&](int height, const char* mask, std::optional<Form> asked = {}) {
+    Options options = forced(KernelKind::kSeparable);
+    options.form = asked;
+    return make_plan(grey(640, height), mask_of(mask), options, device).value().form;
+  };
+  EXPECT_EQ(form_of(480, "box:5,61"), Form::kSeparableAreas);
+  EXPECT_EQ(form_of(480, "box:5,62"), Form::kSeparableTwoPass);
+  EXPECT_EQ(form_of(476, "box:5,61"), Form::kSeparableTwoPass);
+  device.threads = 1;
+  EXPECT_EQ(form_of(480, "box:5,241"), Form::kSeparableAreas);
+  EXPECT_EQ(form_of(480, "box:5,242"), Form::kSeparableTwoPass);
+  for (const Form asked : {Form::kSeparableAreas, Form::kSeparableTwoPass})
+    for (const char* mask : {"box:5", "gaussian:100"})
+      EXPECT_EQ(form_of(16, mask, asked), asked) << "both serve all masks of rank 1";
+  // Chroma has half the rows, and colour that is weighted by alpha a kernel of its own.
+  EXPECT_EQ(
+      make_plan(unit::nv12(64, 480), mask_of("box:5,241"), forced(KernelKind::kSeparable), device)
+          .value()
+          .form,
+      Form::kSeparableAreas);
 }
 
 TEST(Planner, UnalignedPlanesGoToFormsThatTakeThem) {

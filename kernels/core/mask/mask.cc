@@ -23,7 +23,8 @@ constexpr std::int64_t kMaxIntegerMagnitude = std::int64_t{1} << 53;
 /// can show, far above the rounding of products of two doubles.
 constexpr double kRankTolerance = 1e-9;
 
-/// Unit roundoff of double: what typed weights are known to, relative to themselves.
+/// Unit roundoff of double: what typed weights are known to, relative to themselves. A sum within
+/// this share of the magnitude, for each weight, is rounding alone.
 constexpr double kRoundoff = 0x1p-53;
 
 /// Values as primitive integers times a positive ratio.
@@ -253,8 +254,11 @@ Status make_real(Mask& mask, const MaskSource& s, Normalize normalize) {
   const Totals typed = factored
                            ? product_of(totals_of(s.column), totals_of(s.row), s.width, s.height)
                            : totals_of(s.weights);
-  const Result<Division> division =
-      choose_division(s, normalize, typed.sum, typed.magnitude, kRoundoff * typed.magnitude);
+  // Typed weights are rounded once. Those of named masks (log, dog) are less exact, and what is
+  // left of their sums grows with the count.
+  const double count = factored ? s.width + s.height : static_cast<double>(s.width) * s.height;
+  const Result<Division> division = choose_division(s, normalize, typed.sum, typed.magnitude,
+                                                    count * kRoundoff * typed.magnitude);
   if (!division.ok()) return division.status();
   const double divisor = real_divisor(s, division.value(), typed.sum, typed.magnitude);
   mask.divided_by_sum = normalize == Normalize::kAuto && division.value() == Division::kSum;

@@ -34,8 +34,7 @@ extern const KernelInfo kKernels[kKernelCount];
 const KernelInfo& kernel_info(KernelKind kind);
 
 /// The forms of the kernels: the code that runs. A plan holds one, `active-plan` prints its name,
-/// and on CUDA what ran is what the plan names. (On the CPU separable-two-pass may make its two
-/// passes area by area, in one go.)
+/// and what ran is what the plan names.
 enum class Form : int {
   kBasic,
   kConstant,
@@ -45,6 +44,7 @@ enum class Form : int {
   kCoarsened,
   kSeparableFused,
   kSeparableTwoPass,
+  kSeparableAreas,
   kSeparableOnePass,
   kSeparableTensorFused,
   kSeparableTensorTwoPass,
@@ -69,7 +69,7 @@ enum class Form : int {
   kBoxBands,
   kShift,
 };
-inline constexpr int kFormCount = 31;
+inline constexpr int kFormCount = 32;
 
 /// Code that has constants of its own in the cost model. A class of each accumulator, in the order
 /// of Accumulator, where a form has more than one.
@@ -109,7 +109,7 @@ inline constexpr int kCostClassCount = 29;
 struct FormInfo {
   Form form;
   KernelKind kernel;
-  CostClass cost;      ///< The first of its classes.
+  CostClass cost;      ///< The first of its classes. Only costs on CUDA are known.
   int cost_classes;    ///< How many there are, one for each accumulator, or 1.
   const char* name;    ///< "tensor-pairs": the kernel's nick first.
   const char* room;    ///< Of its CUDA code, below kernels/cuda/: "tensor/pairs".

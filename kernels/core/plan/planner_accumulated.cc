@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
+#include "kernels/core/base/round.h"
 #include "kernels/core/plan/planner_kernels.h"
 #include "kernels/core/weights/arithmetic.h"
 
@@ -52,9 +54,31 @@ Status tile_output(const PlanRequest& request, Plan& plan) {
                      " bytes of shared memory, a block has " + std::to_string(most));
 }
 
+/// Rows of the tallest component that a kernel for sums in an accumulator filters.
+int tallest_component(const PlanRequest& request) {
+  const bool weighting = weights_by_alpha(request.format, request.options);
+  int tallest = 1;
+  all_filtered(request.format, [&](const Component& component) {
+    if (!weighting || !component.weightable()) tallest = std::max(tallest, component.height);
+    return true;
+  });
+  return tallest;
+}
+
+/// On the CPU an area makes the row sums of its halo again. Once that is half of them, one plane of
+/// row sums for all areas is cheaper.
+Form choose_areas(const PlanRequest& request) {
+  const int rows = divide_up(tallest_component(request), std::max(1, request.device.threads));
+  return request.mask.height - 1 > rows / 2 ? Form::kSeparableTwoPass : Form::kSeparableAreas;
+}
+
 /// Both passes in one launch where tile, halo and row sums fit shared memory.
 Status tile_separable(const PlanRequest& request, Plan& plan) {
-  if (!request.on_cuda() || plan.passes() == Passes::kDirect) return {};
+  if (plan.passes() == Passes::kDirect) return {};
+  if (!request.on_cuda()) {
+    plan.form = request.options.form.value_or(choose_areas(request));
+    return {};
+  }
   const SeparableTile tile =
       separable_tile(request.mask, plan.accumulator, request.device.shared_bytes);
   if (request.asks(Form::kSeparableFused) && !tile.fused)
