@@ -31,14 +31,12 @@ class Running {
   /// False after a problem.
   bool measure(Row* row) {
     // The first half fills and finds what is found once, and the second says how fast it goes on.
-    if (!course_.run(std::max<std::uint64_t>(effort_.warm_up / 2, 1))) return false;
-    const std::uint64_t second_half = std::max<std::uint64_t>(effort_.warm_up / 2, 1);
-    const std::optional<Round> warm = course_.run(second_half);
-    if (!warm) return false;
-    const double in_time = effort_.seconds / warm->seconds * static_cast<double>(second_half);
+    const std::uint64_t half = std::max<std::uint64_t>(effort_.warm_up / 2, 1);
+    if (!course_.run(half)) return false;
+    const std::optional<std::uint64_t> in_time = frames_in_time(half);
+    if (!in_time) return false;
     const auto pipelines = static_cast<std::uint64_t>(asked_.pipelines);
-    const std::uint64_t share = std::max((effort_.frames + pipelines - 1) / pipelines,
-                                         static_cast<std::uint64_t>(std::ceil(in_time)));
+    const std::uint64_t share = std::max((effort_.frames + pipelines - 1) / pipelines, *in_time);
     row->frames = share * pipelines;
 
     std::vector<Round> rounds;
@@ -58,6 +56,22 @@ class Running {
   }
 
  private:
+  /// How many frames of each pipeline take as long as a round shall, by rounds that begin with
+  /// `frames` and are repeated with more while they are too short to tell.
+  std::optional<std::uint64_t> frames_in_time(std::uint64_t frames) {
+    constexpr double kShare = 0.2, kAimedShare = 0.3, kMostGrowth = 10;
+    for (;;) {
+      const std::optional<Round> round = course_.run(frames);
+      if (!round) return {};
+      const double times = effort_.seconds / round->seconds;
+      const bool enough = times * kShare <= 1;
+      const double growth = enough ? times : std::min(times * kAimedShare, kMostGrowth);
+      const auto wanted = std::ceil(growth * static_cast<double>(frames));
+      if (enough) return static_cast<std::uint64_t>(wanted);
+      frames = static_cast<std::uint64_t>(wanted);
+    }
+  }
+
   static void summarize(const std::vector<Round>& rounds, Row* row) {
     const auto frames = static_cast<double>(row->frames);
     const auto all = [&](auto&& value) {
