@@ -211,7 +211,7 @@ suite_pipelines_speed() {
   if gst-inspect-1.0 --exists cudaupload && gst-inspect-1.0 --exists cudadownload; then
     there_and_back=('--elements=cudaupload ! cudadownload')
   else
-    echo 'no rows of cudaupload ! cudadownload: not packed, or not for this driver'
+    echo 'no rows of cudaupload ! cudadownload: not packed, or no libnvcuvid here, without which nvcodec has nothing'
     gst-inspect-1.0 nvcodec || true
   fi
   rows() {
