@@ -11,20 +11,13 @@
 namespace convolve::benchmarks {
 namespace {
 
-/// Whether times of this build mean anything.
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-constexpr bool kMeasurableBuild = true;
-#else
-constexpr bool kMeasurableBuild = false;
-#endif
-
 constexpr int kFewestBatches = 5;
 constexpr int kMostBatches = 60;
 
 }  // namespace
 
 std::unique_ptr<Target> open_target(BackendKind backend, int* status) {
-  if (!kMeasurableBuild) {
+  if (!measurable_build()) {
     std::fprintf(stderr, "this build is not optimised: its times would mean nothing\n");
     *status = 2;
     return nullptr;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/benchmarks/report.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace convolve::benchmarks {
 namespace {
 
@@ -62,31 +59,6 @@ void print_details(const std::vector<Row>& rows, const std::string& picture, std
 }
 
 }  // namespace
-
-Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto at = [&](double part) {
-    return values[static_cast<std::size_t>(
-        std::lround(part * static_cast<double>(values.size() - 1)))];
-  };
-  return {at(0.1), at(0.5), at(0.9)};
-}
-
-std::string number(double value, int decimals) {
-  if (value <= 0) return "-";
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
 
 void print_setting(const Setting& setting, std::FILE* out) {
   std::fprintf(out, "Backend %s on %s, commit %s.\n", setting.backend.c_str(),

@@ -10,18 +10,9 @@
 #include <vector>
 
 #include "kernels/core/plan/plan.h"
+#include "tests/benchmarks/figures.h"
 
 namespace convolve::benchmarks {
-
-/// Times of one launch in microseconds, over all batches.
-struct Spread {
-  double p10 = 0;
-  double median = 0;
-  double p90 = 0;
-};
-
-/// Of `values`, which must not be empty.
-Spread spread_of(std::vector<double> values);
 
 /// The different answers of `value`, a function or member of a row, in the order of `rows`.
 template <class AnyRow, class Value>
@@ -32,12 +23,6 @@ auto distinct_of(const std::vector<AnyRow>& rows, Value value) {
       values.push_back(std::invoke(value, row));
   return values;
 }
-
-/// "12.3", or "-" for nothing.
-std::string number(double value, int decimals);
-
-/// As a string of JSON. Names, plans and devices hold no control characters.
-std::string quoted(const std::string& text);
 
 struct Row {
   std::string picture;  ///< "1080p"

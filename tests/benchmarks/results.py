@@ -11,6 +11,7 @@ Each table says the device, the driver and the commit of the run. What FOLDER mu
     speed.json                of the suite `speed`: `speed FORMAT` for each format, and `peers`
     grid.json                 of the suite `grid`: `grid` and `ledger`
     benchmark.json            of the suite `benchmark`: `book`
+    pipelines.json            of the suite `pipelines_speed`: `pipelines`
 
 Tables of suites that did not run stay as they are, and `suites` unless the run has every suite
 that the table has now. With --check nothing is written, and the exit status is 1 if a table would
@@ -27,10 +28,12 @@ import statistics
 import sys
 
 import ledger
+import pipeline_rows
 
 HERE = pathlib.Path(__file__).resolve().parent
 OPENING, END = re.compile(r"<!-- table: (.*?) -->$"), "<!-- end -->"
-SOURCES = {"speed": "speed.json", "grid": "grid.json", "benchmark": "benchmark.json"}
+SOURCES = {"speed": "speed.json", "grid": "grid.json", "benchmark": "benchmark.json",
+           "pipelines_speed": "pipelines.json"}
 FORMATS = ["GRAY8", "NV12", "I420", "RGBA", "BGR", "YUY2", "P010", "GRAY16"]
 SIZES = {"4k": "4K", "1080p": "1080p"}
 LINES = [("auto", "rational"), ("npp", "rational"), ("auto", "positive"), ("auto", "rank1"),
@@ -39,7 +42,8 @@ PEERS = {"torch": "PyTorch conv2d, float32", "torch-bytes": "the same, bytes to 
          "cupy": "CuPy ndimage.correlate, float32", "cupy-bytes": "the same, bytes to bytes"}
 BOOK_KERNELS = ["basic", "constant", "tiled-input", "tiled-output", "cached-halo", "coarsened",
                 "separable"]
-NAMES = ["suites", "grid", "ledger", "peers", "book"] + [f"speed {name}" for name in FORMATS]
+NAMES = ["suites", "grid", "ledger", "peers", "book", "pipelines",
+         *(f"speed {name}" for name in FORMATS)]
 
 
 class Refusal(Exception):
@@ -174,6 +178,11 @@ def book_table(rows):
     return markdown(heads, table, (1, len(heads) - 1))
 
 
+def pipelines_table(rows):
+    return markdown(pipeline_rows.HEADS, [pipeline_rows.cells(row) for row in rows],
+                    pipeline_rows.TEXTS)
+
+
 def suites_table(run, present):
     """table.txt, unless the run lacks a suite that the table has now: a part is not the whole."""
     block = present[present.index("```") + 2:-1] if "```" in present else []
@@ -194,6 +203,8 @@ def table_of(name, run, present):
     if name in ("grid", "ledger"):
         make = grid_table if name == "grid" else ledger.form_lines
         return make(run.rows["grid"]) if "grid" in run.rows else None
+    if name == "pipelines":
+        return pipelines_table(run.rows["pipelines_speed"]) if "pipelines_speed" in run.rows else None
     if "speed" not in run.rows:
         return None
     if name == "peers":

@@ -33,6 +33,14 @@ def book_row(kernel, **others):
             "plan": f"cuda {kernel} float32, about 6 us (3x3, as asked)"} | others
 
 
+def pipeline_row(**others):
+    return {"device": "NVIDIA Test, driver 1.2.3", "commit": "abc1234", "size": "4k",
+            "format": "NV12", "pipelines": 1, "pool": "offered", "pool_got": "GstVideoBufferPool",
+            "elements": "cudaconvolve backend=cuda mask=%MASK%", "mask": "reals-9", "frames": 500,
+            "per_second": 800.4, "slowest_to_mean": 1.0, "p50_us": 1200.4, "p99_us": 1500.0,
+            "cpu_us": 99.6, "bus_per_second": 1600.0} | others
+
+
 class Results(unittest.TestCase):
     def setUp(self):
         # A TestCase's clean-up, and not a with block, ends the folder's life with the test's.
@@ -113,6 +121,20 @@ class Results(unittest.TestCase):
                            "1.00 | - | 7.9 | float32 |\n"
                            "| 3 | coarsened | 10.00 | 19.00 - 21.00 | 4.00 | 2.50 | 2.00 | 20.0 | "
                            "2.00 | - | 7.9 | float32 |\n")
+
+    def test_pipelines_are_named_by_their_elements_and_buffers(self):
+        self.suites("pipelines_speed ok")
+        self.rows("pipelines.json", pipeline_row(),
+                  pipeline_row(size="1080p", pool_got="its own", elements="identity", mask="",
+                               bus_per_second=0.0))
+        self.makes("pipelines",
+                   "| size | format | pipelines | elements | mask | buffers | frames a round | "
+                   "frames/s | slowest/mean | p50 us | p99 us | CPU us a frame | % of bus |\n"
+                   "|---|---|---:|---|---|---|" + "---:|" * 7 + "\n"
+                   "| 4K | NV12 | 1 | `cudaconvolve` | reals-9 | offered | 500 | 800 | 1.00 | "
+                   "1200 | 1500 | 100 | 50 |\n"
+                   "| 1080p | NV12 | 1 | `identity` | - | foreign | 500 | 800 | 1.00 | 1200 | "
+                   "1500 | 100 | - |\n")
 
     def test_suites_are_a_copy_with_the_last_of_each(self):
         self.suites("book ok 1", "speed ok 2", "book ok 3")

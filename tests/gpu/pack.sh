@@ -53,10 +53,23 @@ for plugin in "${plugins[@]}"; do copy "$plugin_dir/libgst$plugin.so" "$dest/plu
 
 # Their libraries. glibc, its loader and the driver's libraries stay the GPU machine's own.
 readonly own='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*|lib(cuda|nvidia|nvcuvid).*)$'
-find "$dest" -type f \( -executable -o -name '*.so' \) -exec ldd {} + 2>/dev/null |
-  awk '$3 ~ /^\// {print $3}' | sort -u | while read -r library; do
-  [[ $(basename "$library") =~ $own ]] || copy "$library" "$dest/lib"
-done
+# copy_libraries BELOW FOLDER: what files below BELOW need and lib/ has not yet, into FOLDER.
+copy_libraries() {
+  find "$1" -type f \( -executable -o -name '*.so' \) -exec ldd {} + 2>/dev/null |
+    awk '$3 ~ /^\// {print $3}' | sort -u | while read -r library; do
+    [[ $(basename "$library") =~ $own || -e $dest/lib/$(basename "$library") ]] ||
+      copy "$library" "$2"
+  done
+}
+copy_libraries "$dest" "$dest/lib"
+
+# GStreamer's own CUDA elements, which pipelines_speed holds ours against. They lie apart: their
+# plugin opens the driver and brings half a desktop, and no other suite is to see either.
+if [[ -f $plugin_dir/libgstnvcodec.so ]]; then
+  mkdir -p "$dest"/nvcodec/{plugins,lib}
+  copy "$plugin_dir/libgstnvcodec.so" "$dest/nvcodec/plugins"
+  copy_libraries "$dest/nvcodec/plugins" "$dest/nvcodec/lib"
+fi
 
 # What tests/mutants/relink.py compiles and links faulty kernels with: the sources, and the objects
 # of the build without their debug information. Meson's archives are thin and only name them.

@@ -43,7 +43,7 @@ gst-inspect-1.0 cudaconvolve >"$out/inspect.txt" || { cat "$out/inspect.txt"; ex
 
 failures=0
 table=$out/table.txt
-[[ -e $table ]] || printf '%-12s %-6s %8s  %s\n' suite result seconds 'key figure' >"$table"
+[[ -e $table ]] || printf '%-16s %-6s %8s  %s\n' suite result seconds 'key figure' >"$table"
 for suite in "${suites[@]}"; do
   if ! declare -F "suite_$suite" >/dev/null; then
     echo "run.sh: no suite $suite; there are: ${all_suites[*]}" >&2
@@ -72,7 +72,7 @@ for suite in "${suites[@]}"; do
   [[ -n $figure ]] ||
     figure=$(grep -E '^[0-9]+ passed, [0-9]+ failed$|^\[  (PASSED|FAILED)  \] [0-9]+ tests?' "$log" |
              tail -n1)
-  printf '%-12s %-6s %8d  %s\n' "$suite" "$result" "$((SECONDS - start))" "$figure" | tee -a "$table"
+  printf '%-16s %-6s %8d  %s\n' "$suite" "$result" "$((SECONDS - start))" "$figure" | tee -a "$table"
 done
 echo
 cat "$table"

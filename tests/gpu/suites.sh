@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances order check sweep memcheck racecheck
             initcheck synccheck residues start_stop contexts fault sizes epilogues alignments large giant storm
-            pipelines benchmark speed grid mutants)
+            pipelines benchmark speed grid pipelines_speed mutants)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -212,6 +212,39 @@ suite_speed() {
     echo 'no rows of PyTorch and CuPy: no python3'
   fi
   echo "figure: $(wc -l <"$out/speed.json") rows"
+}
+
+# What pipelines give a user, beside GStreamer's own way to the GPU and back, a pipeline that does
+# nothing and the bus; pipelines_speed.log is the Markdown, pipelines.json one object a row. A round
+# has 500 frames and takes $PIPELINES_SECONDS (default 0.5) at least.
+suite_pipelines_speed() {
+  local convolve='--elements=cudaconvolve backend=cuda mask=%MASK%' part=0 status=0
+  local -a there_and_back=()
+  export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$here/nvcodec/lib
+  export GST_PLUGIN_PATH_1_0=$GST_PLUGIN_PATH_1_0:$here/nvcodec/plugins
+  export GST_REGISTRY_1_0=${GST_REGISTRY_1_0%.bin}-nvcodec.bin
+  if gst-inspect-1.0 --exists cudaupload && gst-inspect-1.0 --exists cudadownload; then
+    there_and_back=('--elements=cudaupload ! cudadownload')
+  else
+    echo 'no rows of cudaupload ! cudadownload: not packed, or no libnvcuvid here, without which nvcodec has nothing'
+    gst-inspect-1.0 nvcodec || true
+  fi
+  rows() {
+    part=$((part + 1))
+    "$here/tests/bench_pipelines" --commit="$(<"$here/data/commit")" --rounds=3 --warm-up=40 \
+      --frames=500 --seconds="${PIPELINES_SECONDS:-0.5}" --json="$out/pipelines-$part.part" "$@" ||
+      status=1
+  }
+  rows --sizes=1080p,4k --pool=offered,foreign "$convolve" "${there_and_back[@]}" --elements=identity
+  rows --sizes=4k --formats=RGBA,P010_10LE,I420 --pool=offered,foreign "$convolve" \
+    "${there_and_back[@]}"
+  rows --sizes=1080p,4k --masks=gaussian:10,reals-31 "$convolve"
+  rows --sizes=1080p,4k --pipelines=8,32 --pool=offered,foreign "$convolve"
+  rows --sizes=1080p,4k --pipelines=8,32 "${there_and_back[@]}" --elements=identity
+  cat "$out"/pipelines-*.part >"$out/pipelines.json"
+  rm "$out"/pipelines-*.part
+  echo "figure: $(wc -l <"$out/pipelines.json") rows"
+  return "$status"
 }
 
 # What kernel=auto chooses and predicts, against the kernels that it chooses from; grid.log lists
