@@ -357,9 +357,9 @@ PLUGIN = [
           "gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY, nullptr)"),
     Fault("caps-without-mixed", "plugin/caps.cc", '{"progressive", "interleaved", "mixed"}',
           '{"progressive", "interleaved"}'),
-    Fault("caps-odd-range-is-full", "plugin/caps.cc",
+    Fault("caps-odd-range-is-limited", "plugin/caps.cc",
           "info.colorimetry.range = GST_VIDEO_COLOR_RANGE_UNKNOWN;",
-          "info.colorimetry.range = GST_VIDEO_COLOR_RANGE_0_255;"),
+          "info.colorimetry.range = GST_VIDEO_COLOR_RANGE_16_235;"),
     Fault("caps-of-two-pictures-a-buffer", "plugin/caps.cc",
           "GST_VIDEO_INFO_MULTIVIEW_MODE(&info) == GST_VIDEO_MULTIVIEW_MODE_SEPARATED",
           "GST_VIDEO_INFO_MULTIVIEW_MODE(&info) ==\n"
