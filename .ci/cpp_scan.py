@@ -21,6 +21,8 @@ ATTRIBUTE = re.compile(r"\[\[.*?\]\]|\b(?:__align__|alignas|__attribute__|__laun
                        r"\((?:[^()]|\([^()]*\))*\)")
 NAMESPACE = re.compile(r"^(?:inline )?namespace ?([\w:]*)$")
 LINKAGE = re.compile(r'^extern "\s*"$')
+# A macro that ends without a semicolon, as those that define a GObject type do.
+AFTER_MACRO = re.compile(r"\) (?:inline )?namespace ?([\w:]*)$")
 TYPE = re.compile(r"^(?:(?:typedef|static|inline|const|constexpr) )*"
                   r"(?:class|struct|union|enum(?: class| struct)?)(?: ([\w:]+))?( ?<.*>)?"
                   r"(?: final)?(?: ?: ?([^(){}=]*))?$")
@@ -104,6 +106,8 @@ def classify(header):
         return "namespace", match[1], ()
     if LINKAGE.match(text):
         return "namespace", "", ()
+    if match := AFTER_MACRO.search(text):
+        return "namespace", match[1], ()
     if match := TYPE.match(text):
         return ("specialisation" if match[2] else "type", match[1] or "",
                 re.findall(r"\w+", match[3] or ""))

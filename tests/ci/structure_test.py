@@ -134,6 +134,10 @@ class Structure(unittest.TestCase):
         self.expect({"tests/unit/a.py": "a = 1\nb = 'gone.h'  # see gone.h\n"},
                     "tests/unit/a.py:2: comment: there is no file gone.h")
 
+    def test_a_macro_before_a_namespace_is_no_function(self):
+        lines = "  void one();\n" * 100
+        self.expect({ROW: "DEFINE_TYPE(Thing, thing)\n\nnamespace {\n" + lines + "}\n"})
+
     def test_long_functions(self):
         def function(lines):
             body = '  if (const auto f = [] { return "}"; }) f();\n' * (lines - 2)
