@@ -87,4 +87,11 @@ convolve::Result<GstVideoInfo> parse_caps(const GstCaps* caps) {
   return info;
 }
 
+bool frame_bytes(const GstCaps* caps, gsize* bytes) {
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps(&info, caps)) return false;
+  *bytes = GST_VIDEO_INFO_SIZE(&info);
+  return true;
+}
+
 }  // namespace cudaconvolve

@@ -19,6 +19,9 @@ inline constexpr guint64 kMaxFrameBytes = G_MAXUINT32;
 /// The interlace mode `fields`, where one buffer holds the fields of several pictures, is left out.
 GstCaps* make_template_caps();
 
+/// The bytes of a frame of these caps without padding; false if they are not of raw video.
+bool frame_bytes(const GstCaps* caps, gsize* bytes);
+
 /// Reads fixed `caps` and checks what pad templates cannot express. kUnsupported with a message fit
 /// for the user.
 convolve::Result<GstVideoInfo> parse_caps(const GstCaps* caps);

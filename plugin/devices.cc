@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "plugin/devices.h"
 
+#include "plugin/frames/page_locked_allocator.h"
 #include "plugin/log.h"
 #include "plugin/report.h"
 
@@ -25,7 +26,10 @@ Status Devices::open_cuda() {
   options_.use_current_context = scope.pushed();
   Result<std::shared_ptr<Device>> device = convolve::open_device(BackendKind::kCuda, options_);
   cuda_status_ = device.status();
-  if (device.ok()) cuda_ = std::move(device.value());
+  if (!device.ok()) return cuda_status_;
+  drop_allocator();
+  cuda_ = std::move(device.value());
+  allocator_ = new_page_locked_allocator(cuda_);
   return cuda_status_;
 }
 
@@ -44,7 +48,15 @@ Status Devices::open(const Settings& settings) {
   return {};
 }
 
+/// The allocator keeps the device only until it is closed, and pools may keep the allocator.
+void Devices::drop_allocator() {
+  if (allocator_ == nullptr) return;
+  close_page_locked_allocator(allocator_);
+  gst_clear_object(&allocator_);
+}
+
 void Devices::close() {
+  drop_allocator();
   cuda_.reset();
   cpu_.reset();
   shared_.release();
@@ -71,6 +83,7 @@ Result<std::shared_ptr<Device>> Devices::get(BackendKind backend) {
 
 void Devices::give_up_cuda(const Status& why) {
   cuda_status_ = why;
+  drop_allocator();
   cuda_.reset();
 }
 

@@ -23,6 +23,9 @@ class Devices {
       : element_(element), shared_(shared) {
     options_.stop = std::move(stop);
   }
+  ~Devices() { close(); }
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
 
   /// Opens CUDA unless the backend is the CPU. Without a usable device `auto` says so in one INFO
   /// line and succeeds; `cuda` returns the reason.
@@ -36,6 +39,9 @@ class Devices {
 
   bool has_cuda() const { return cuda_ != nullptr; }
 
+  /// Gives page-locked memory while CUDA is open; null if it has not been since open().
+  GstAllocator* allocator() const { return allocator_; }
+
   /// Why has_cuda() is false: ok if CUDA was not asked for.
   const convolve::Status& cuda_status() const { return cuda_status_; }
 
@@ -48,6 +54,7 @@ class Devices {
 
  private:
   convolve::Status open_cuda();
+  void drop_allocator();
 
   GstElement* element_;
   SharedCudaContext& shared_;
@@ -55,6 +62,7 @@ class Devices {
   convolve::DeviceOptions options_;
   convolve::Status cuda_status_;
   std::shared_ptr<convolve::Device> cuda_;
+  GstAllocator* allocator_ = nullptr;
   std::shared_ptr<convolve::Device> cpu_;
 };
 

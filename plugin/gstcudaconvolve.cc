@@ -28,23 +28,23 @@
 #include <gst/video/video.h>
 
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 
-#include "plugin/allocation.h"
 #include "plugin/caps.h"
 #include "plugin/cudamemory.h"
+#include "plugin/frames/allocation.h"
 #include "plugin/log.h"
 #include "plugin/object_lock.h"
 #include "plugin/properties.h"
 #include "plugin/report.h"
-#include "plugin/session.h"
 #include "plugin/starting.h"
 #include "plugin/stop_reasons.h"
+#include "plugin/stream.h"
 
 GST_DEBUG_CATEGORY(cuda_convolve_debug);
 
+using cudaconvolve::guarded;
 using cudaconvolve::ObjectLock;
 using cudaconvolve::Properties;
 using cudaconvolve::Session;
@@ -53,17 +53,18 @@ using cudaconvolve::SharedCudaContext;
 using cudaconvolve::Starting;
 using cudaconvolve::Statistics;
 using cudaconvolve::StopReasons;
+using cudaconvolve::Stream;
 
 namespace {
 
-/// The C++ part of an instance. `context` and `stop` guard themselves, `session` belongs to the
-/// streaming thread (session.h), and the rest is guarded by the object lock.
+/// The C++ part of an instance. `context`, `stop` and `stream` guard themselves, and the rest is
+/// guarded by the object lock.
 struct Parts {
-  explicit Parts(GstElement* element) : session(element, context, stop.signal()) {}
+  explicit Parts(GstCudaConvolve* self);
 
   SharedCudaContext context;
   StopReasons stop;
-  Session session;
+  Stream stream;
   Properties properties;
   std::string active_plan;
   Statistics statistics;
@@ -82,21 +83,6 @@ GST_ELEMENT_REGISTER_DEFINE(cudaconvolve, "cudaconvolve", GST_RANK_NONE, GST_TYP
 
 namespace {
 
-/// No exception may cross GStreamer's C frames: exhausted memory becomes an error message. Every
-/// vmethod that runs C++ of more than these frames runs it in here.
-template <class Result, class Function>
-Result guarded(gpointer self, Result on_failure, Function&& function) {
-  try {
-    return function();
-  } catch (const std::exception& e) {
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("unexpected failure: %s", e.what()),
-                      (nullptr));
-  } catch (...) {
-    GST_ELEMENT_ERROR(self, LIBRARY, FAILED, ("unexpected failure"), (nullptr));
-  }
-  return on_failure;
-}
-
 Settings snapshot(GstCudaConvolve* self) {
   const ObjectLock lock(self);
   return self->parts->properties.settings;
@@ -105,11 +91,11 @@ Settings snapshot(GstCudaConvolve* self) {
 /// Makes what the session knows visible to the application.
 void publish(GstCudaConvolve* self) {
   Parts& parts = *self->parts;
-  std::string plan = parts.session.plan_text();
+  std::string plan = parts.stream.session().plan_text();
   bool changed = false;
   {
     const ObjectLock lock(self);
-    parts.statistics = parts.session.statistics();
+    parts.statistics = parts.stream.session().statistics();
     changed = plan != parts.active_plan;
     if (changed) parts.active_plan = plan;
   }
@@ -118,31 +104,8 @@ void publish(GstCudaConvolve* self) {
   g_object_notify(G_OBJECT(self), "active-plan");
 }
 
-void set_property(GstCudaConvolve* self, guint id, const GValue* value, const GParamSpec* spec) {
-  Properties& properties = self->parts->properties;
-  const auto edit = cudaconvolve::parse_property(id, value, snapshot(self).mask_files);
-  convolve::Status refusal = edit.status();
-  bool started = false;
-  bool waits_for_start = false;
-  {
-    const ObjectLock lock(self);
-    started = properties.started;
-    if (edit.ok()) {
-      const auto applied = cudaconvolve::apply_edit(properties, id, edit.value());
-      refusal = applied.status();
-      waits_for_start = applied.ok() && applied.value();
-    }
-    if (!refusal.ok() && !started)
-      properties.refusals[cudaconvolve::refusal_key(id)] =
-          std::string(spec->name) + ": " + refusal.message();
-  }
-  if (!refusal.ok() && started)
-    cudaconvolve::post_warning(GST_ELEMENT(self), spec->name, refusal, "the old value stays");
-  if (waits_for_start)
-    GST_ELEMENT_WARNING(self, LIBRARY, SETTINGS,
-                        ("%s is kept for the next start: it changes in state READY", spec->name),
-                        (nullptr));
-}
+Parts::Parts(GstCudaConvolve* self)
+    : stream(GST_BASE_TRANSFORM(self), context, stop.signal(), [self] { publish(self); }) {}
 
 }  // namespace
 
@@ -150,7 +113,7 @@ static void gst_cuda_convolve_set_property(GObject* object, guint id, const GVal
                                            GParamSpec* spec) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(object);
   guarded(self, false, [&] {
-    set_property(self, id, value, spec);
+    cudaconvolve::set_property(GST_ELEMENT(self), self->parts->properties, id, value, spec);
     return true;
   });
   if (id == cudaconvolve::kPropMask) g_object_notify(object, "mask-matrix");
@@ -185,7 +148,7 @@ static gboolean gst_cuda_convolve_start(GstBaseTransform* trans) {
     }
     // No data flows yet, and the pads that are activated next forget a flush.
     self->parts->stop.remove_all();
-    if (!self->parts->session.start(starting.settings())) return FALSE;
+    if (!self->parts->stream.start(starting.settings())) return FALSE;
     starting.succeed();
     return TRUE;
   });
@@ -198,7 +161,7 @@ static gboolean gst_cuda_convolve_stop(GstBaseTransform* trans) {
       const ObjectLock lock(self);
       self->parts->properties.started = false;
     }
-    self->parts->session.stop();
+    self->parts->stream.stop();
     gst_base_transform_set_passthrough(trans, FALSE);
     publish(self);
     return TRUE;
@@ -209,11 +172,17 @@ static gboolean gst_cuda_convolve_set_caps(GstBaseTransform* trans, GstCaps* inc
                                            GstCaps* /*outcaps*/) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
   return guarded(self, FALSE, [&]() -> gboolean {
-    const bool ok = self->parts->session.set_format(incaps, snapshot(self));
-    gst_base_transform_set_passthrough(trans, ok && self->parts->session.passthrough());
+    Stream& stream = self->parts->stream;
+    const bool ok = stream.set_format(incaps, snapshot(self));
+    gst_base_transform_set_passthrough(trans, ok && stream.session().passthrough());
     publish(self);
     return ok ? TRUE : FALSE;
   });
+}
+
+static gboolean gst_cuda_convolve_get_unit_size(GstBaseTransform* /*trans*/, GstCaps* caps,
+                                                gsize* size) {
+  return cudaconvolve::frame_bytes(caps, size) ? TRUE : FALSE;
 }
 
 /// Frames of all supported formats have one fixed size; the base class would otherwise want input
@@ -222,18 +191,7 @@ static gboolean gst_cuda_convolve_transform_size(GstBaseTransform* /*trans*/,
                                                  GstPadDirection /*direction*/, GstCaps* /*caps*/,
                                                  gsize /*size*/, GstCaps* othercaps,
                                                  gsize* othersize) {
-  GstVideoInfo info;
-  if (!gst_video_info_from_caps(&info, othercaps)) return FALSE;
-  *othersize = GST_VIDEO_INFO_SIZE(&info);
-  return TRUE;
-}
-
-static gboolean gst_cuda_convolve_get_unit_size(GstBaseTransform* /*trans*/, GstCaps* caps,
-                                                gsize* size) {
-  GstVideoInfo info;
-  if (!gst_video_info_from_caps(&info, caps)) return FALSE;
-  *size = GST_VIDEO_INFO_SIZE(&info);
-  return TRUE;
+  return cudaconvolve::frame_bytes(othercaps, othersize) ? TRUE : FALSE;
 }
 
 static gboolean gst_cuda_convolve_propose_allocation(GstBaseTransform* trans,
@@ -242,13 +200,18 @@ static gboolean gst_cuda_convolve_propose_allocation(GstBaseTransform* trans,
     return FALSE;
   // Passthrough: downstream has answered.
   if (decide_query == nullptr) return TRUE;
-  return guarded(trans, FALSE,
-                 [&]() -> gboolean { return cudaconvolve::offer_pool(query) ? TRUE : FALSE; });
+  const Session& session = GST_CUDA_CONVOLVE(trans)->parts->stream.session();
+  return guarded(trans, FALSE, [&]() -> gboolean {
+    return cudaconvolve::offer_pool(query, session.allocator()) ? TRUE : FALSE;
+  });
 }
 
 static gboolean gst_cuda_convolve_decide_allocation(GstBaseTransform* trans, GstQuery* query) {
+  const Session& session = GST_CUDA_CONVOLVE(trans)->parts->stream.session();
   return guarded(trans, FALSE,
-                 [&]() -> gboolean { return cudaconvolve::choose_pool(query) ? TRUE : FALSE; }) &&
+                 [&]() -> gboolean {
+                   return cudaconvolve::choose_pool(query, session.allocator()) ? TRUE : FALSE;
+                 }) &&
          GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(trans, query);
 }
 
@@ -260,13 +223,7 @@ static void gst_cuda_convolve_before_transform(GstBaseTransform* trans, GstBuffe
     if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
   }
   guarded(self, false, [&] {
-    Session& session = self->parts->session;
-    session.update(snapshot(self));
-    if (session.passthrough() != (gst_base_transform_is_passthrough(trans) != FALSE)) {
-      // Passthrough hands upstream the pool of downstream, filtering needs one of its own.
-      gst_base_transform_set_passthrough(trans, session.passthrough());
-      gst_base_transform_reconfigure_src(trans);
-    }
+    self->parts->stream.prepare(snapshot(self));
     publish(self);
     return true;
   });
@@ -276,17 +233,36 @@ static GstFlowReturn gst_cuda_convolve_transform(GstBaseTransform* trans, GstBuf
                                                  GstBuffer* output) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
   return guarded(self, GST_FLOW_ERROR, [&] {
-    const GstFlowReturn flow = self->parts->session.filter(input, output);
+    const GstFlowReturn flow = self->parts->stream.filter(input, output);
     publish(self);
     return flow;
   });
+}
+
+/// Buffers that are late are left out here, and the next one says so.
+static GstFlowReturn gst_cuda_convolve_submit_input_buffer(GstBaseTransform* trans,
+                                                           gboolean is_discont, GstBuffer* input) {
+  const GstFlowReturn flow =
+      GST_BASE_TRANSFORM_CLASS(parent_class)->submit_input_buffer(trans, is_discont, input);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) GST_CUDA_CONVOLVE(trans)->parts->stream.note_gap();
+  return flow;
+}
+
+/// With frames in flight there is no output yet: another thread pushes it.
+static GstFlowReturn gst_cuda_convolve_generate_output(GstBaseTransform* trans,
+                                                       GstBuffer** output) {
+  GstBaseTransformClass* const base = GST_BASE_TRANSFORM_CLASS(parent_class);
+  Stream& stream = GST_CUDA_CONVOLVE(trans)->parts->stream;
+  if (!stream.takes_over()) return base->generate_output(trans, output);
+  *output = nullptr;
+  return guarded(trans, GST_FLOW_ERROR, [&] { return stream.take_over(base); });
 }
 
 /// Called in passthrough only, where it may look at the buffer and not touch it.
 static GstFlowReturn gst_cuda_convolve_transform_ip(GstBaseTransform* trans, GstBuffer* buffer) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
   return guarded(self, GST_FLOW_ERROR, [&] {
-    self->parts->session.count_passthrough(buffer);
+    self->parts->stream.session().count_passthrough(buffer);
     publish(self);
     return GST_FLOW_OK;
   });
@@ -307,7 +283,12 @@ static gboolean gst_cuda_convolve_query(GstBaseTransform* trans, GstPadDirection
            self->parts->context.answer(GST_ELEMENT(self), query);
   });
   if (answered) return TRUE;
-  return GST_BASE_TRANSFORM_CLASS(parent_class)->query(trans, direction, query);
+  Stream& stream = self->parts->stream;
+  // What is serialized comes behind the frames before it.
+  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) stream.drain();
+  if (!GST_BASE_TRANSFORM_CLASS(parent_class)->query(trans, direction, query)) return FALSE;
+  if (direction == GST_PAD_SRC && GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) stream.latency(query);
+  return TRUE;
 }
 
 /// The base class calls stop() only when the streaming thread has left the frame that it works on.
@@ -321,14 +302,16 @@ static GstStateChangeReturn gst_cuda_convolve_change_state(GstElement* element,
   return GST_ELEMENT_CLASS(parent_class)->change_state(element, transition);
 }
 
-/// FLUSH_START overtakes the frame in work, FLUSH_STOP waits for it.
+/// FLUSH_START overtakes the frames in work, FLUSH_STOP waits for them, and all else that is
+/// serialized comes behind them.
 static gboolean gst_cuda_convolve_sink_event(GstBaseTransform* trans, GstEvent* event) {
   guarded(trans, false, [&] {
-    StopReasons& stop = GST_CUDA_CONVOLVE(trans)->parts->stop;
-    if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_START)
-      stop.add(StopReasons::kFlushing);
-    else if (GST_EVENT_TYPE(event) == GST_EVENT_FLUSH_STOP)
-      stop.remove(StopReasons::kFlushing);
+    Parts& parts = *GST_CUDA_CONVOLVE(trans)->parts;
+    const GstEventType type = GST_EVENT_TYPE(event);
+    if (type == GST_EVENT_FLUSH_START) parts.stop.add(StopReasons::kFlushing);
+    if (type == GST_EVENT_FLUSH_STOP) parts.stream.discard();
+    if (type == GST_EVENT_FLUSH_STOP) parts.stop.remove(StopReasons::kFlushing);
+    if (type != GST_EVENT_FLUSH_STOP && GST_EVENT_IS_SERIALIZED(event)) parts.stream.drain();
     return true;
   });
   return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(trans, event);
@@ -382,6 +365,8 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
   transform_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_convolve_propose_allocation);
   transform_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_convolve_decide_allocation);
   transform_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_convolve_before_transform);
+  transform_class->submit_input_buffer = GST_DEBUG_FUNCPTR(gst_cuda_convolve_submit_input_buffer);
+  transform_class->generate_output = GST_DEBUG_FUNCPTR(gst_cuda_convolve_generate_output);
   transform_class->transform = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform);
   transform_class->transform_ip = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_ip);
   transform_class->transform_meta = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_meta);
@@ -391,7 +376,7 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
 
 static void gst_cuda_convolve_init(GstCudaConvolve* self) {
   // GLib ends the process where memory for an object is missing, and so does this.
-  self->parts = [self]() noexcept { return new Parts(GST_ELEMENT(self)); }();
+  self->parts = [self]() noexcept { return new Parts(self); }();
   gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
   // A picture that fills a gap does so when filtered, too: its flag stays.
   gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);

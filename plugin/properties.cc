@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "plugin/mask_matrix.h"
+#include "plugin/object_lock.h"
 #include "plugin/property_types.h"
+#include "plugin/report.h"
 
 namespace cudaconvolve {
 namespace {
@@ -174,6 +176,13 @@ void install_properties(GObjectClass* object_class) {
           g_param_spec_uint("threads", "Threads",
                             "This element's share of the process-wide CPU pool; 0 = all cores", 0,
                             1024, 0, kReadyOnly));
+  install(kPropAsyncDepth,
+          g_param_spec_int("async-depth", "Frames in flight",
+                           "Frames that may be in flight on the GPU behind the one that comes in; "
+                           "each is pushed as soon as it is finished, and as many durations are "
+                           "reported as latency. 0 = none; -1 = 0 in live pipelines and where "
+                           "framerate or latency are unknown, else 2",
+                           -1, 8, defaults.async_depth, kAnyTime));
   install(kPropActivePlan,
           g_param_spec_string("active-plan", "Active plan",
                               "Backend, form, tile, accumulator, mask storage, expected "
@@ -228,6 +237,10 @@ Result<Edit> parse_property(guint id, const GValue* value, bool mask_files) {
       const int threads = static_cast<int>(g_value_get_uint(value));
       return Edit{[threads](Settings& settings) { settings.threads = threads; }, false, true};
     }
+    case kPropAsyncDepth: {
+      const int depth = g_value_get_int(value);
+      return Edit{[depth](Settings& settings) { settings.async_depth = depth; }};
+    }
     default:
       return invalid_argument("no such writable property");
   }
@@ -242,6 +255,35 @@ Result<bool> apply_edit(Properties& properties, guint id, const Edit& edit) {
   if (edit.needs_plan) ++properties.settings.plan_generation;
   properties.refusals.erase(refusal_key(id));
   return edit.ready_only && properties.started && !same_device(before, properties.settings);
+}
+
+void set_property(GstElement* element, Properties& properties, guint id, const GValue* value,
+                  const GParamSpec* spec) {
+  bool mask_files = false;
+  {
+    const ObjectLock lock(element);
+    mask_files = properties.settings.mask_files;
+  }
+  const Result<Edit> edit = parse_property(id, value, mask_files);
+  Status refusal = edit.status();
+  bool started = false;
+  bool waits_for_start = false;
+  {
+    const ObjectLock lock(element);
+    started = properties.started;
+    if (edit.ok()) {
+      const Result<bool> applied = apply_edit(properties, id, edit.value());
+      refusal = applied.status();
+      waits_for_start = applied.ok() && applied.value();
+    }
+    if (!refusal.ok() && !started)
+      properties.refusals[refusal_key(id)] = std::string(spec->name) + ": " + refusal.message();
+  }
+  if (!refusal.ok() && started) post_warning(element, spec->name, refusal, "the old value stays");
+  if (waits_for_start)
+    GST_ELEMENT_WARNING(element, LIBRARY, SETTINGS,
+                        ("%s is kept for the next start: it changes in state READY", spec->name),
+                        (nullptr));
 }
 
 std::string refusal_of_start(const Properties& properties) {
@@ -297,6 +339,9 @@ void read_property(const Settings& settings, guint id, GValue* value) {
       break;
     case kPropThreads:
       g_value_set_uint(value, static_cast<guint>(settings.threads));
+      break;
+    case kPropAsyncDepth:
+      g_value_set_int(value, settings.async_depth);
       break;
     default:
       break;

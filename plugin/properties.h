@@ -37,6 +37,7 @@ enum PropertyId : guint {
   kPropBackend,
   kPropCudaDeviceId,
   kPropThreads,
+  kPropAsyncDepth,
   kPropActivePlan,
   kPropStats,
 };
@@ -56,6 +57,7 @@ struct Settings {
   convolve::AlphaMode alpha_mode = convolve::AlphaMode::kStraight;
   convolve::KernelKind kernel = convolve::KernelKind::kAuto;
   int tile_width = 0;
+  int async_depth = -1;  ///< Frames in flight; -1 = chosen.
 
   /// Taken over at READY->PAUSED.
   BackendChoice backend = BackendChoice::kAuto;
@@ -96,6 +98,11 @@ convolve::Result<Edit> parse_property(guint id, const GValue* value, bool mask_f
 /// Applies `edit`; call under the lock. True if it was a READY-only property that changed while
 /// started, so that the user must be told when it takes effect. Errors: what Edit::check says.
 convolve::Result<bool> apply_edit(Properties& properties, guint id, const Edit& edit);
+
+/// Sets a property of `element`, whose lock guards `properties`, and reports what is refused, or
+/// waits for a start.
+void set_property(GstElement* element, Properties& properties, guint id, const GValue* value,
+                  const GParamSpec* spec);
 
 /// What keeps the element from starting: a value that was refused, or a mask from a file if files
 /// were switched off since. Empty if nothing does; call under the lock.

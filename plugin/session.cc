@@ -5,7 +5,7 @@
 
 #include "plugin/caps.h"
 #include "plugin/formats.h"
-#include "plugin/frames.h"
+#include "plugin/frames/frames.h"
 #include "plugin/log.h"
 #include "plugin/report.h"
 
@@ -41,6 +41,12 @@ bool holds_two_fields(const GstVideoInfo& info, GstBuffer* buffer) {
       return false;
   }
   return false;
+}
+
+/// Memory that nobody else knows in the place of the buffer's, as large and laid out as it was.
+void give_fresh_memory(GstBuffer* buffer) {
+  gst_buffer_replace_all_memory(buffer,
+                                gst_allocator_alloc(nullptr, gst_buffer_get_size(buffer), nullptr));
 }
 
 /// Failures of the device, not of what was asked of it.
@@ -80,12 +86,19 @@ bool Session::start(const Settings& settings) {
 }
 
 void Session::stop() {
+  if (!doubtful_.empty()) {
+    if (active_ != nullptr && active_->device->come_to_rest())
+      doubtful_.release();
+    else
+      doubtful_.abandon();
+  }
   active_.reset();
   plan_was_stopped_ = false;
   devices_.close();
 }
 
 bool Session::set_format(const GstCaps* caps, const Settings& settings) {
+  const std::lock_guard lock(mutex_);
   gchar* text = gst_caps_to_string(caps);
   Attempt attempt = {text, settings.plan_generation};
   g_free(text);
@@ -110,7 +123,7 @@ bool Session::set_format(const GstCaps* caps, const Settings& settings) {
 }
 
 bool Session::plan_caps(const Settings& settings) {
-  Result<std::unique_ptr<Active>> planned = plan(settings);
+  Result<std::shared_ptr<ActivePlan>> planned = plan(settings);
   plan_was_stopped_ = planned.status().code() == Code::kStopped;
   if (plan_was_stopped_) {
     passthrough_ = false;
@@ -125,13 +138,21 @@ bool Session::plan_caps(const Settings& settings) {
   return true;
 }
 
+bool Session::needs_plan(const Settings& settings) const {
+  const std::lock_guard lock(mutex_);
+  return plan_was_stopped_ ||
+         (active_ != nullptr && (settings.plan_generation != active_->settings.plan_generation ||
+                                 !active_->convolver->serves(settings.scale, settings.bias)));
+}
+
 void Session::update(const Settings& settings) {
+  const std::lock_guard lock(mutex_);
   if (plan_was_stopped_) plan_caps(settings);
   if (active_ == nullptr) return;
   bool served = active_->convolver->serves(settings.scale, settings.bias);
   const bool stale = settings.plan_generation != active_->settings.plan_generation || !served;
   if (stale && refused_generation_ != settings.plan_generation) {
-    Result<std::unique_ptr<Active>> planned = plan(settings);
+    Result<std::shared_ptr<ActivePlan>> planned = plan(settings);
     if (planned.ok()) {
       refused_generation_.reset();
       active_ = std::move(planned.value());
@@ -145,7 +166,7 @@ void Session::update(const Settings& settings) {
   take_arguments(settings, served);
 }
 
-Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings) {
+Result<std::shared_ptr<ActivePlan>> Session::plan(const Settings& settings) {
   const Result<Mask> mask = Mask::make(*settings.mask, settings.normalize, settings.operation);
   if (!mask.ok()) return mask.status();
   GST_INFO_OBJECT(element_, "mask %dx%d, %s", mask.value().width, mask.value().height,
@@ -153,7 +174,7 @@ Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings)
 
   Status cuda_refusal;
   if (devices_.has_cuda()) {
-    Result<std::unique_ptr<Active>> planned =
+    Result<std::shared_ptr<ActivePlan>> planned =
         plan_on(BackendKind::kCuda, mask.value(), settings, settings.kernel);
     if (planned.ok() || choice_ == BackendChoice::kCuda ||
         planned.status().code() == Code::kStopped)
@@ -165,7 +186,7 @@ Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings)
   }
   const KernelKind kernel =
       replaced_kernel_ == settings.kernel ? KernelKind::kAuto : settings.kernel;
-  Result<std::unique_ptr<Active>> planned =
+  Result<std::shared_ptr<ActivePlan>> planned =
       plan_on(BackendKind::kCpu, mask.value(), settings, kernel);
   if (planned.ok()) return planned;
   if (!cuda_refusal.ok()) return cuda_refusal;
@@ -175,12 +196,11 @@ Result<std::unique_ptr<Session::Active>> Session::plan(const Settings& settings)
   return planned;
 }
 
-Result<std::unique_ptr<Session::Active>> Session::plan_on(BackendKind backend, const Mask& mask,
-                                                          const Settings& settings,
-                                                          KernelKind kernel) {
+Result<std::shared_ptr<ActivePlan>> Session::plan_on(BackendKind backend, const Mask& mask,
+                                                     const Settings& settings, KernelKind kernel) {
   auto device = devices_.get(backend);
   if (!device.ok()) return device.status();
-  auto active = std::make_unique<Active>();
+  auto active = std::make_shared<ActivePlan>();
   active->settings = settings;
   active->backend = backend;
   active->format = frame_format(info_, settings.channels);
@@ -204,8 +224,8 @@ void Session::take_arguments(const Settings& settings, bool served) {
                                           arguments_.scale, arguments_.bias);
 }
 
-bool Session::may_leave_cuda(const Status& status) const {
-  return active_->backend == BackendKind::kCuda && choice_ == BackendChoice::kAuto &&
+bool Session::may_leave_cuda(const ActivePlan& plan, const Status& status) const {
+  return plan.backend == BackendKind::kCuda && choice_ == BackendChoice::kAuto &&
          is_device_failure(status.code());
 }
 
@@ -221,73 +241,154 @@ void Session::leave_cuda(const Status& why, const Settings& settings) {
   post_warning(element_, "CUDA failed", why, consequence);
 }
 
-Status Session::run(const FrameView& src, const FrameView& dst, bool fields) {
-  Convolver& convolver = *active_->convolver;
-  if (!fields) {
-    if (Status status = convolver.run(src, dst, arguments_); !status.ok()) return status;
-  } else {
-    for (int parity = 0; parity < 2; ++parity) {
-      const FrameView field = field_view(src, parity);
-      if (!has_rows(field)) continue;
-      if (Status status = convolver.run(field, field_view(dst, parity), arguments_); !status.ok())
-        return status;
-    }
-  }
-  return active_->device->finish();
+int Session::set_depth(int wanted) {
+  const std::lock_guard lock(mutex_);
+  if (active_ == nullptr || active_->backend != BackendKind::kCuda) return 0;
+  const Status status = active_->device->set_frames_in_flight(wanted + 1);
+  if (status.ok()) return wanted;
+  GST_INFO_OBJECT(element_, "one frame at a time is in flight: %s", status.message().c_str());
+  (void)active_->device->set_frames_in_flight(1);
+  return 0;
 }
 
-GstFlowReturn Session::filter(GstBuffer* input, GstBuffer* output) {
-  if (plan_was_stopped_) return GST_FLOW_FLUSHING;
-  if (active_ == nullptr) return GST_FLOW_NOT_NEGOTIATED;
-  MappedFrame source;
-  if (Status status = source.map(input, info_, active_->format, GST_MAP_READ); !status.ok()) {
-    post_bad_buffer(element_, "input", status);
-    return GST_FLOW_ERROR;
+bool Session::on_cuda() const {
+  const std::lock_guard lock(mutex_);
+  return active_ != nullptr && active_->backend == BackendKind::kCuda;
+}
+
+void Session::settle() {
+  const std::lock_guard lock(mutex_);
+  if (!doubtful_.empty() && active_ != nullptr && active_->device->come_to_rest())
+    doubtful_.release();
+}
+
+Status Session::send_on(const ActivePlan& plan, SentFrame& frame) {
+  const FrameView& src = frame.source->view();
+  const FrameView& dst = frame.destination->view();
+  for (int parity = 0; parity < (frame.fields ? 2 : 1); ++parity) {
+    const FrameView from = frame.fields ? field_view(src, parity) : src;
+    const FrameView to = frame.fields ? field_view(dst, parity) : dst;
+    if (frame.fields && !has_rows(from)) continue;
+    if (Status status = plan.convolver->run(from, to, frame.arguments); !status.ok()) return status;
   }
-  MappedFrame destination;
-  if (Status status = destination.map(output, info_, active_->format, GST_MAP_WRITE);
+  Result<std::unique_ptr<convolve::FrameInFlight>> sent = plan.device->send();
+  if (!sent.ok()) return sent.status();
+  frame.frame = std::move(sent.value());
+  return {};
+}
+
+std::unique_ptr<SentFrame> Session::send(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow) {
+  const std::lock_guard lock(mutex_);
+  auto frame = std::make_unique<SentFrame>(input, output);
+  *flow = GST_FLOW_FLUSHING;
+  if (plan_was_stopped_) return nullptr;
+  *flow = GST_FLOW_NOT_NEGOTIATED;
+  if (active_ == nullptr) return nullptr;
+  *flow = GST_FLOW_ERROR;
+  if (Status status = frame->source->map(input, info_, active_->format, GST_MAP_READ);
+      !status.ok()) {
+    post_bad_buffer(element_, "input", status);
+    return nullptr;
+  }
+  if (Status status = frame->destination->map(output, info_, active_->format, GST_MAP_WRITE);
       !status.ok()) {
     post_bad_buffer(element_, "output", status);
-    return GST_FLOW_ERROR;
+    return nullptr;
   }
+  *flow = GST_FLOW_OK;
+  frame->fields = holds_two_fields(info_, input);
+  frame->plan = active_;
+  frame->arguments = arguments_;
+  frame->sent = send_on(*active_, *frame);
+  return frame;
+}
 
-  const bool fields = holds_two_fields(info_, input);
-  Status status = run(source.view(), destination.view(), fields);
-  if (!status.ok() && may_leave_cuda(status)) {
-    Settings settings = active_->settings;
-    settings.scale = arguments_.scale;
-    settings.bias = arguments_.bias;
-    leave_cuda(status, settings);
-    Result<std::unique_ptr<Active>> planned = plan(settings);
-    if (planned.ok()) {
-      active_ = std::move(planned.value());
-      status = run(source.view(), destination.view(), fields);
-    } else {
-      status = planned.status();
-      plan_was_stopped_ = status.code() == Code::kStopped;
+bool Session::keep_if_doubtful(const SentFrame& frame) {
+  if (frame.plan->device->at_rest()) return false;
+  doubtful_.keep(frame.input);
+  doubtful_.keep(frame.output);
+  return true;
+}
+
+/// On the CPU, into memory that a lost device does not know.
+Status Session::redo(SentFrame& frame, const Status& why) {
+  Settings settings = frame.plan->settings;
+  settings.scale = frame.arguments.scale;
+  settings.bias = frame.arguments.bias;
+  // The frames behind the first that failed find the plan that it made.
+  if (devices_.has_cuda()) leave_cuda(why, settings);
+  doubtful_.abandon();
+  if (frame.source->view().memory == convolve::Memory::kPageLocked ||
+      frame.destination->view().memory == convolve::Memory::kPageLocked) {
+    frame.destination.reset();
+    give_fresh_memory(frame.output);
+    frame.destination.emplace();
+    if (Status status =
+            frame.destination->map(frame.output, info_, frame.plan->format, GST_MAP_WRITE);
+        !status.ok())
+      return status;
+  }
+  if (active_ == nullptr || active_->backend != BackendKind::kCpu ||
+      active_->settings.plan_generation != settings.plan_generation ||
+      !active_->convolver->serves(settings.scale, settings.bias)) {
+    Result<std::shared_ptr<ActivePlan>> planned = plan(settings);
+    if (!planned.ok()) {
+      plan_was_stopped_ = planned.status().code() == Code::kStopped;
       if (plan_was_stopped_) active_.reset();
+      return planned.status();
     }
+    active_ = std::move(planned.value());
+  }
+  frame.frame.reset();
+  Status status = send_on(*active_, frame);
+  return status.ok() ? frame.frame->finish() : status;
+}
+
+GstFlowReturn Session::finish(SentFrame& frame) {
+  Status status = frame.frame != nullptr ? frame.frame->finish() : frame.sent;
+  const std::lock_guard lock(mutex_);
+  if (!status.ok()) {
+    (void)keep_if_doubtful(frame);
+    if (may_leave_cuda(*frame.plan, status)) status = redo(frame, status);
+  } else if (frame.plan->device->at_rest()) {
+    doubtful_.release();
   }
   if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
   if (!status.ok()) {
     post_error(element_, "the frame could not be filtered", status);
     return GST_FLOW_ERROR;
   }
-  ++statistics_.frames;
-  statistics_.bytes_in += gst_buffer_get_size(input);
-  statistics_.bytes_out += gst_buffer_get_size(output);
-  statistics_.kernel_ns_last = active_->device->last_kernel_ns();
+  count(frame);
   return GST_FLOW_OK;
 }
 
+void Session::count(const SentFrame& frame) {
+  ++statistics_.frames;
+  statistics_.bytes_in += gst_buffer_get_size(frame.input);
+  statistics_.bytes_out += gst_buffer_get_size(frame.output);
+  statistics_.kernel_ns_last = frame.frame->kernel_ns();
+}
+
 void Session::count_passthrough(GstBuffer* buffer) {
+  const std::lock_guard lock(mutex_);
   ++statistics_.frames;
   ++statistics_.passthrough_frames;
   statistics_.bytes_in += gst_buffer_get_size(buffer);
   statistics_.bytes_out += gst_buffer_get_size(buffer);
 }
 
+bool Session::passthrough() const {
+  const std::lock_guard lock(mutex_);
+  return passthrough_;
+}
+
+Statistics Session::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
 std::string Session::plan_text() const {
+  const std::lock_guard lock(mutex_);
   if (active_ == nullptr) return {};
   if (passthrough_) return "passthrough (every component equals its input)";
   return active_->convolver->plan().to_string();

@@ -7,12 +7,15 @@
 #include <gst/video/video.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "kernels/convolver.h"
 #include "plugin/devices.h"
+#include "plugin/frames/doubtful_memory.h"
+#include "plugin/frames/sent_frame.h"
 #include "plugin/properties.h"
 
 namespace cudaconvolve {
@@ -30,8 +33,8 @@ struct Statistics {
 /// As the property gives them; the caller's own.
 GstStructure* stats_structure(const Statistics& statistics);
 
-/// Used by one thread at a time: start() and stop() while no data flows, the rest by the streaming
-/// thread. Posts its errors and warnings itself.
+/// start() and stop() are called while no data flows, finish() by any thread, the rest by the
+/// streaming thread. Posts its errors and warnings itself.
 class Session {
  public:
   /// `stop`: while it is raised, no frame is filtered to its end.
@@ -53,31 +56,47 @@ class Session {
   /// warning for them, and the last good plan runs on.
   void update(const Settings& settings);
 
-  /// Filters one buffer into another. GST_FLOW_ERROR after posting an error, GST_FLOW_FLUSHING
-  /// without a word after a stop; nothing may be pushed then. A frame that fails on CUDA is redone
-  /// on the CPU if the backend is `auto`.
-  GstFlowReturn filter(GstBuffer* input, GstBuffer* output);
+  /// True if `settings` need another plan than the one in force: then no frame may be in flight
+  /// when update() takes them over.
+  bool needs_plan(const Settings& settings) const;
+
+  /// How many frames may be in flight behind the one that is being sent; at most `wanted`, and 0
+  /// where the backend works at one at a time. None may be now.
+  int set_depth(int wanted);
+
+  /// False once the plan in force is one of the CPU.
+  bool on_cuda() const;
+
+  /// After a flush, with no frame in flight: waits until the device has left those that it worked
+  /// at.
+  void settle();
+
+  /// Enqueues the filtering of one buffer into another, which the frame takes. Null after posting
+  /// an error, and `flow` says what to return. A frame that could not be enqueued is sent all the
+  /// same: finish() tells.
+  std::unique_ptr<SentFrame> send(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
+
+  /// Waits for the frame. GST_FLOW_ERROR after posting an error, GST_FLOW_FLUSHING without a word
+  /// after a stop; nothing may be pushed then. A frame that fails on CUDA is redone on the CPU if
+  /// the backend is `auto`.
+  GstFlowReturn finish(SentFrame& frame);
 
   /// Counts a buffer that is passed on untouched.
   void count_passthrough(GstBuffer* buffer);
 
   /// True if the settings in force leave every component as it is.
-  bool passthrough() const { return passthrough_; }
+  bool passthrough() const;
 
   /// The plan in force in one line; empty before caps.
   std::string plan_text() const;
 
-  const Statistics& statistics() const { return statistics_; }
+  /// Gives the memory that frames are moved to and from the device in place; null for ordinary
+  /// memory.
+  GstAllocator* allocator() const { return devices_.allocator(); }
+
+  Statistics statistics() const;
 
  private:
-  struct Active {
-    Settings settings;
-    convolve::BackendKind backend = convolve::BackendKind::kCpu;
-    convolve::FrameFormat format;
-    std::shared_ptr<convolve::Device> device;
-    std::unique_ptr<convolve::Convolver> convolver;
-  };
-
   /// Caps and settings that an error has been posted for.
   struct Attempt {
     std::string caps;
@@ -87,24 +106,30 @@ class Session {
     }
   };
 
-  convolve::Result<std::unique_ptr<Active>> plan(const Settings& settings);
-  convolve::Result<std::unique_ptr<Active>> plan_on(convolve::BackendKind backend,
-                                                    const convolve::Mask& mask,
-                                                    const Settings& settings,
-                                                    convolve::KernelKind kernel);
+  convolve::Result<std::shared_ptr<ActivePlan>> plan(const Settings& settings);
+  convolve::Result<std::shared_ptr<ActivePlan>> plan_on(convolve::BackendKind backend,
+                                                        const convolve::Mask& mask,
+                                                        const Settings& settings,
+                                                        convolve::KernelKind kernel);
   /// Makes the first plan for the caps in force. False after posting an error.
   bool plan_caps(const Settings& settings);
   /// `served`: the plan in force serves scale and bias of `settings`; otherwise the last ones stay.
   void take_arguments(const Settings& settings, bool served);
-  bool may_leave_cuda(const convolve::Status& status) const;
+  bool may_leave_cuda(const ActivePlan& plan, const convolve::Status& status) const;
   void leave_cuda(const convolve::Status& why, const Settings& settings);
-  convolve::Status run(const convolve::FrameView& src, const convolve::FrameView& dst, bool fields);
+  convolve::Status send_on(const ActivePlan& plan, SentFrame& frame);
+  /// After a frame failed: keeps its memory from others if the device may still be at it. True if
+  /// the output must not be used any more.
+  bool keep_if_doubtful(const SentFrame& frame);
+  convolve::Status redo(SentFrame& frame, const convolve::Status& why);
+  void count(const SentFrame& frame);
 
   GstElement* element_;
+  mutable std::mutex mutex_;  ///< Guards all that follows, but for what start() and stop() do.
   Devices devices_;
   BackendChoice choice_ = BackendChoice::kAuto;
   GstVideoInfo info_ = {};
-  std::unique_ptr<Active> active_;
+  std::shared_ptr<ActivePlan> active_;
   bool plan_was_stopped_ = false;  ///< There are caps, and no plan for them yet.
   convolve::RunArguments arguments_;
   bool passthrough_ = false;
@@ -113,6 +138,7 @@ class Session {
   std::optional<guint64> refused_generation_;
   /// A CUDA-only kernel that stands for `auto` since CUDA was left.
   std::optional<convolve::KernelKind> replaced_kernel_;
+  DoubtfulMemory doubtful_;
   Statistics statistics_;
 };
 

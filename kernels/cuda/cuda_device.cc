@@ -11,9 +11,34 @@
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/context.h"
 #include "kernels/cuda/runtime/device_core.h"
+#include "kernels/cuda/runtime/page_locked.h"
 
 namespace convolve {
 namespace {
+
+class CudaFrameInFlight final : public FrameInFlight {
+ public:
+  CudaFrameInFlight(std::shared_ptr<DeviceCore> core, FrameSlot& slot)
+      : core_(std::move(core)), slot_(slot) {}
+
+  ~CudaFrameInFlight() override {
+    if (!finished_) (void)finish();
+  }
+
+  Status finish() override {
+    finished_ = true;
+    const CurrentContext current(core_->context());
+    return core_->finish(slot_, &kernel_ns_);
+  }
+
+  std::uint64_t kernel_ns() const override { return kernel_ns_; }
+
+ private:
+  std::shared_ptr<DeviceCore> core_;
+  FrameSlot& slot_;
+  bool finished_ = false;
+  std::uint64_t kernel_ns_ = 0;
+};
 
 class CudaDevice final : public Device {
  public:
@@ -31,6 +56,32 @@ class CudaDevice final : public Device {
   Status finish() override {
     const CurrentContext current(core_->context());
     return current.status().ok() ? core_->finish() : current.status();
+  }
+
+  Status set_frames_in_flight(int count) override {
+    const CurrentContext current(core_->context());
+    return current.status().ok() ? core_->set_frames_in_flight(count) : current.status();
+  }
+
+  Result<std::unique_ptr<FrameInFlight>> send() override {
+    const CurrentContext current(core_->context());
+    if (!current.status().ok()) return current.status();
+    Result<FrameSlot*> slot = core_->end_frame();
+    if (!slot.ok()) return slot.status();
+    return std::unique_ptr<FrameInFlight>(new CudaFrameInFlight(core_, *slot.value()));
+  }
+
+  bool at_rest() const override { return core_->at_rest(); }
+
+  bool come_to_rest() override {
+    const CurrentContext current(core_->context());
+    return current.status().ok() && core_->come_to_rest();
+  }
+
+  Result<std::shared_ptr<std::uint8_t>> page_locked_memory(std::size_t bytes) override {
+    const CurrentContext current(core_->context());
+    if (!current.status().ok()) return current.status();
+    return make_page_locked(core_->context(), bytes);
   }
 
   std::uint64_t last_kernel_ns() const override { return core_->last_kernel_ns(); }

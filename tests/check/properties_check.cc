@@ -39,6 +39,7 @@ const Row kTable[] = {
     {"backend", "auto", Changes::kReady},
     {"cuda-device-id", "-1", Changes::kReady},
     {"threads", "0", Changes::kReady},
+    {"async-depth", "-1", Changes::kAnyTime},
     {"active-plan", nullptr, Changes::kNever},
     {"stats", nullptr, Changes::kNever},
 };
@@ -158,6 +159,7 @@ TEST_F(Properties, EveryValueReadsBack) {
       {"bias", "0.125"},         {"border", "wrap"},   {"channels", "luma+alpha"},
       {"kernel", "separable"},   {"tile-width", "16"}, {"backend", "cpu"},
       {"cuda-device-id", "3"},   {"threads", "2"},     {"alpha-mode", "premultiplied"},
+      {"async-depth", "8"},
   };
   for (const auto& [name, value] : values) {
     set(name, value);

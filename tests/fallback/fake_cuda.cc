@@ -4,12 +4,19 @@
 //
 //   FAKE_CUDA_FAILS=open | prepare | frame:N   (N from 1 on, counted from the device's opening)
 //   FAKE_CUDA_CODE=no-device | out-of-memory | device-error | device-lost | stopped
+//   FAKE_CUDA_LOCKS=no          (there is no page-locked memory)
+//   FAKE_CUDA_MS=N              (a frame is finished N ms after it was sent, and after the one
+//   before)
 //
-// Both are read at every step.
+// All are read at every step. A device that is lost never comes to rest, and fails all its frames.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "kernels/core/plan/prepared_plan.h"
@@ -42,13 +49,58 @@ bool fails_at_frame(int n) {
   return fails_at("frame:" + std::to_string(n));
 }
 
-/// `frames`: how many the device has finished; outlives the job.
+/// What a device and its frames know of each other.
+struct Progress {
+  std::atomic<int> sent{0};  ///< Frames.
+  std::atomic<int> in_flight{0};
+  std::atomic<bool> lost{false};
+  std::shared_ptr<const StopSignal> stop;
+  std::chrono::steady_clock::time_point last_end{};
+};
+
+class FakeFrame final : public FrameInFlight {
+ public:
+  FakeFrame(std::shared_ptr<Progress> progress, int number)
+      : progress_(std::move(progress)), number_(number) {
+    const std::string ms = variable("FAKE_CUDA_MS");
+    const auto takes = std::chrono::milliseconds(ms.empty() ? 0 : std::stoi(ms));
+    end_ = std::max(std::chrono::steady_clock::now(), progress_->last_end) + takes;
+    progress_->last_end = end_;
+    ++progress_->in_flight;
+  }
+  ~FakeFrame() override {
+    if (!finished_) (void)finish();
+  }
+  Status finish() override {
+    finished_ = true;
+    --progress_->in_flight;
+    while (std::chrono::steady_clock::now() < end_) {
+      if (progress_->stop != nullptr && progress_->stop->raised()) return stopped();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    if (!fails_at_frame(number_) && !progress_->lost) return {};
+    const Status status = failure();
+    if (status.code() == Code::kDeviceLost) progress_->lost = true;
+    return status;
+  }
+  std::uint64_t kernel_ns() const override { return 1000; }
+
+ private:
+  std::shared_ptr<Progress> progress_;
+  int number_;
+  bool finished_ = false;
+  std::chrono::steady_clock::time_point end_;
+};
+
+/// `progress` outlives the job.
 class FakeJob final : public Job {
  public:
-  FakeJob(std::unique_ptr<Job> job, const int& frames) : job_(std::move(job)), frames_(frames) {}
+  FakeJob(std::unique_ptr<Job> job, const Progress& progress)
+      : job_(std::move(job)), progress_(progress) {}
   MaskStorage storage() const override { return MaskStorage::kConstantMemory; }
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override {
-    if (!fails_at_frame(frames_ + 1)) return job_->run(src, dst, arguments);
+    if (!fails_at_frame(progress_.sent + 1) && !progress_.lost)
+      return job_->run(src, dst, arguments);
     // What a kernel that died leaves behind is no picture.
     for (int p = 0; p < dst.format.plane_count; ++p)
       for (int y = 0; y < dst.format.planes[p].rows; ++y)
@@ -59,12 +111,14 @@ class FakeJob final : public Job {
 
  private:
   std::unique_ptr<Job> job_;
-  const int& frames_;
+  const Progress& progress_;
 };
 
 class FakeDevice final : public Device {
  public:
-  explicit FakeDevice(std::shared_ptr<Device> cpu) : cpu_(std::move(cpu)) {
+  FakeDevice(std::shared_ptr<Device> cpu, std::shared_ptr<const StopSignal> stop)
+      : cpu_(std::move(cpu)) {
+    progress_->stop = std::move(stop);
     capabilities_.backend = BackendKind::kCuda;
     capabilities_.name = "fake";
     capabilities_.compute_capability = 90;
@@ -80,17 +134,34 @@ class FakeDevice final : public Device {
     if (!on_cpu.ok()) return on_cpu.status();
     auto job = cpu_->prepare(format, on_cpu.value());
     if (!job.ok()) return job.status();
-    return std::unique_ptr<Job>(new FakeJob(std::move(job.value()), frames_));
+    return std::unique_ptr<Job>(new FakeJob(std::move(job.value()), *progress_));
   }
 
   /// Here an error of any call before comes to light.
-  Status finish() override { return fails_at_frame(++frames_) ? failure() : Status(); }
+  Status finish() override {
+    Result<std::unique_ptr<FrameInFlight>> frame = send();
+    return frame.ok() ? frame.value()->finish() : frame.status();
+  }
+  bool at_rest() const override { return !progress_->lost && progress_->in_flight == 0; }
+
+  Status set_frames_in_flight(int) override { return {}; }
+  Result<std::unique_ptr<FrameInFlight>> send() override {
+    return std::unique_ptr<FrameInFlight>(new FakeFrame(progress_, ++progress_->sent));
+  }
+
+  Result<std::shared_ptr<std::uint8_t>> page_locked_memory(std::size_t bytes) override {
+    if (variable("FAKE_CUDA_LOCKS") == "no")
+      return Status(Code::kOutOfMemory, "the fake device locks no pages");
+    return std::shared_ptr<std::uint8_t>(new std::uint8_t[bytes],
+                                         std::default_delete<std::uint8_t[]>());
+  }
+
   std::uint64_t last_kernel_ns() const override { return cpu_->last_kernel_ns(); }
 
  private:
   std::shared_ptr<Device> cpu_;
   DeviceCapabilities capabilities_;
-  int frames_ = 0;
+  const std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
 };
 
 }  // namespace
@@ -105,9 +176,10 @@ Result<std::shared_ptr<Device>> open_cuda_device(int, bool use_current_context, 
   if (log)
     log(LogLevel::kInfo, std::string("the fake device is open in the ") +
                              (use_current_context ? "current" : "primary") + " context");
-  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {}, std::move(stop));
+  Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {}, stop);
   if (!cpu.ok()) return cpu.status();
-  return std::shared_ptr<Device>(std::make_shared<FakeDevice>(std::move(cpu.value())));
+  return std::shared_ptr<Device>(
+      std::make_shared<FakeDevice>(std::move(cpu.value()), std::move(stop)));
 }
 
 }  // namespace convolve

@@ -244,4 +244,99 @@ TEST_F(Fallback, ARefusalOfCudaIsNotAFailure) {
   EXPECT_EQ(backend_of(harness), "cuda") << "the last good plan runs on";
 }
 
+constexpr char kPageLocked[] = "CudaConvolvePageLockedMemory";
+
+bool is_page_locked(GstBuffer* buffer) {
+  return gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), kPageLocked) != FALSE;
+}
+
+/// A buffer of the pool that the element offers to whoever sends it frames of `info`.
+GstBuffer* offered_buffer(Harness& harness, const GstVideoInfo& info) {
+  GstCaps* caps = gst_video_info_to_caps(&info);
+  GstQuery* query = gst_query_new_allocation(caps, TRUE);
+  gst_caps_unref(caps);
+  GstBuffer* buffer = nullptr;
+  GstBufferPool* pool = nullptr;
+  if (gst_pad_peer_query(harness.get()->srcpad, query) &&
+      gst_query_get_n_allocation_pools(query) > 0)
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, nullptr, nullptr, nullptr);
+  if (pool != nullptr && gst_buffer_pool_set_active(pool, TRUE)) {
+    gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr);
+    gst_buffer_pool_set_active(pool, FALSE);
+  }
+  gst_clear_object(&pool);
+  gst_query_unref(query);
+  return buffer;
+}
+
+TEST_F(Fallback, FramesLieInPageLockedMemoryWhileCudaRuns) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  const oracle::Bytes frame = oracle::random_frame(info_, 1);
+  const oracle::Bytes wanted = oracle::expected(info_, frame, kMask, {});
+
+  GstBuffer* input = offered_buffer(harness, info_);
+  ASSERT_NE(input, nullptr);
+  EXPECT_TRUE(is_page_locked(input));
+  ASSERT_EQ(gst_buffer_fill(input, 0, frame.data(), frame.size()), frame.size());
+  ASSERT_EQ(harness.push_buffer(input), GST_FLOW_OK);
+  GstBuffer* output = harness.pull_buffer();
+  ASSERT_NE(output, nullptr);
+  EXPECT_TRUE(is_page_locked(output));
+  EXPECT_EQ(oracle::differing_samples(info_, check::picture_of(output, info_), wanted), 0);
+  gst_buffer_unref(output);
+}
+
+TEST_F(Fallback, WithoutPageLockedMemoryFramesLieInOrdinaryMemory) {
+  setenv("FAKE_CUDA_LOCKS", "no", 1);
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  GstBuffer* input = offered_buffer(harness, info_);
+  unsetenv("FAKE_CUDA_LOCKS");
+  ASSERT_NE(input, nullptr);
+  EXPECT_FALSE(is_page_locked(input));
+  gst_buffer_unref(input);
+  expect_frame(harness, 1);
+  EXPECT_EQ(backend_of(harness), "cuda");
+  EXPECT_TRUE(harness.problems().empty());
+}
+
+/// A lost device may write at any time what it was given: neither the frame that comes out nor any
+/// later one may lie there.
+TEST_F(Fallback, WhatALostDeviceMayWriteIsNotUsedAgain) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  fail("frame:2", "device-lost");
+  const oracle::Bytes frame = oracle::random_frame(info_, 2);
+  ASSERT_EQ(harness.push(frame, 2), GST_FLOW_OK);
+  GstBuffer* output = harness.pull_buffer();
+  ASSERT_NE(output, nullptr);
+  EXPECT_FALSE(is_page_locked(output));
+  EXPECT_EQ(oracle::differing_samples(info_, check::picture_of(output, info_),
+                                      oracle::expected(info_, frame, kMask, {})),
+            0);
+  gst_buffer_unref(output);
+  for (int n = 3; n <= 6; ++n)
+    expect_frame(harness, n);
+}
+
+/// Frames outlive the element that made their memory.
+TEST_F(Fallback, PageLockedFramesOutliveTheElement) {
+  const oracle::Bytes frame = oracle::random_frame(info_, 1);
+  GstBuffer* output = nullptr;
+  {
+    Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+    harness.set_caps(info_);
+    ASSERT_EQ(harness.push(frame, 1), GST_FLOW_OK);
+    output = harness.pull_buffer();
+  }
+  ASSERT_NE(output, nullptr);
+  EXPECT_TRUE(is_page_locked(output));
+  EXPECT_EQ(oracle::differing_samples(info_, check::picture_of(output, info_),
+                                      oracle::expected(info_, frame, kMask, {})),
+            0);
+  gst_buffer_unref(output);
+}
+
 }  // namespace

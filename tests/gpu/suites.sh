@@ -3,7 +3,7 @@
 # The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
-all_suites=(conformance formats alpha decisions book boxes instances order check sweep memcheck racecheck
+all_suites=(conformance formats alpha decisions book boxes instances in_flight order check sweep memcheck racecheck
             initcheck synccheck residues start_stop contexts fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid pipelines_speed mutants)
 
@@ -34,6 +34,9 @@ suite_instances() {
   "$here/tests/instances_test"
   "$here/tests/element_instances" cuda 10000
 }
+
+# Several frames in flight on one device, through every kernel.
+suite_in_flight() { "$here/tests/in_flight_test"; }
 
 # Every height and width up to 400, in every way that kernels have, against the CPU.
 suite_sizes() { "$here/tests/sizes_test"; }

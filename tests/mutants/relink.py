@@ -37,6 +37,7 @@ ONLY_ARCHITECTURE = re.compile(r"'([\w/]+)': '(\d+a)'")
 TESTS = {
     "conformance": ["--backend=cuda", "--quick"],
     "order_test": [],
+    "in_flight_test": [],
     "epilogues_test": [],
     "alpha_test": ["--backend=cuda", "--quick"],
     "decisions_test": [],

@@ -48,6 +48,8 @@ Track draw_element(Random& random, std::int64_t max_pixels, int steps) {
   if (random.chance(20)) track.head.add("threads", std::to_string(random.integer(1, 4)));
   Words picture = track.head;
   if (random.chance(10)) track.head.add("backend", "auto");
+  const bool in_flight = random.chance(40);
+  if (in_flight) track.head.add("async-depth", std::to_string(random.integer(1, 8)));
   for (int s = 0; s < steps; ++s) {
     Words step;
     draw_frame(random, &step);
@@ -57,6 +59,8 @@ Track draw_element(Random& random, std::int64_t max_pixels, int steps) {
         step.add(word.first, word.second);
     }
     if (s > 0 && random.chance(8)) step.add("flush", "1");
+    if (in_flight && max_pixels <= 1 << 20 && random.chance(60))
+      step.add("burst", std::to_string(random.integer(2, 10)));
     if (random.chance(35)) step.add("layout", random.pick(kLayouts));
     if (picture.get("mode") == "mixed" && random.chance(50)) step.add("interlaced", "1");
     draw_properties(random, extent_of(picture), s == 0, &step);

@@ -99,7 +99,10 @@ void draw_ways(Random& random, Words* step) {
   } else {
     step->set("kernel", random.chance(40) ? "auto" : draw_kernel(random));
   }
-  if (random.chance(60)) step->add("memory", "cuda");
+  if (random.chance(60))
+    step->add("memory", "cuda");
+  else if (random.chance(50))
+    step->add("memory", "locked");
   if (random.chance(60)) step->add("source", std::to_string(random.integer(0, kPlaceLimit - 1)));
   if (random.chance(60)) step->add("target", std::to_string(random.integer(0, kPlaceLimit - 1)));
   if (random.chance(25)) step->add("view", random.chance(50) ? "top" : "bottom");

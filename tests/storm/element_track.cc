@@ -15,6 +15,7 @@
 #include "tests/storm/truth.h"
 #include "tests/support/element.h"
 #include "tests/support/layout.h"
+#include "tests/support/oracle.h"
 
 namespace storm {
 namespace {
@@ -52,7 +53,8 @@ class ElementPlayer {
         backend_(backend),
         picture_(track.head),
         harness_({{"backend", track.head.get("backend", backend)},
-                  {"threads", track.head.get("threads", "0")}}) {}
+                  {"threads", track.head.get("threads", "0")},
+                  {"async-depth", track.head.get("async-depth", "0")}}) {}
 
   Outcome play() {
     int number = 0;
@@ -106,16 +108,31 @@ class ElementPlayer {
     all.add("size", picture_.get("size"));
     Bytes nothing;
     plant_fault(all, nothing);
-    const bool fields = push(frame, step, number);
+    // All frames of a burst are the same, so that they may be in flight together.
+    const int burst = std::max(1, std::atoi(step.get("burst", "1").c_str()));
+    bool fields = false;
+    for (int k = 0; k < burst && flow_ == GST_FLOW_OK; ++k)
+      fields = push(frame, step, number);
+    GstBuffer* buffer = flow_ == GST_FLOW_OK ? pull() : nullptr;
     const Said said = listen();
+    if (!said.errors.empty() || flow_ != GST_FLOW_OK) gst_clear_buffer(&buffer);
     if (!said.errors.empty()) return fail("error: " + said.errors.front());
     if (flow_ != GST_FLOW_OK) return fail(std::string("no frame: ") + gst_flow_get_name(flow_));
-    if (!settle(said, planned)) return false;
-
-    GstBuffer* buffer = harness_.pull_buffer();
+    if (!settle(said, planned)) {
+      gst_clear_buffer(&buffer);
+      return false;
+    }
     if (buffer == nullptr) return fail("no frame: nothing came out");
     Bytes given = check::picture_of(buffer, *info_);
     gst_buffer_unref(buffer);
+    for (int k = 1; k < burst; ++k) {
+      buffer = pull();
+      if (buffer == nullptr) return fail("no frame: fewer came out of a burst than went in");
+      const std::int64_t differing =
+          oracle::differing_samples(*info_, check::picture_of(buffer, *info_), given);
+      gst_buffer_unref(buffer);
+      if (differing != 0) return fail("differs: frames of a burst are not alike");
+    }
     plant_fault(all, given);
     judge_frame(frame, given, fields, static_cast<unsigned>(number));
     return outcome_.fault.empty();
@@ -132,6 +149,16 @@ class ElementPlayer {
     if (said.warnings.size() != 1) fail("no warning for " + word.first + "=" + word.second);
     ++outcome_.refused;
     return false;
+  }
+
+  /// The next frame, which comes by itself; null if it does not.
+  GstBuffer* pull() {
+    constexpr int kPatience = 30'000;  // Milliseconds.
+    for (int waited = 0; waited < kPatience; ++waited) {
+      if (GstBuffer* buffer = harness_.pull_buffer()) return buffer;
+      g_usleep(waited < 20 ? 100 : 1000);
+    }
+    return nullptr;
   }
 
   void flush() {

@@ -50,7 +50,8 @@ bool lies_on(const FrameView& view, int alignment) {
 /// Options::alignment for frames of a step, where they lie on the device.
 int alignment_of(const Words& words, const FrameFormat& format) {
   const auto good = [&](int place) {
-    return lies_on(Surface(format, place, false).view(), convolve::kPlaneAlignment);
+    return lies_on(Surface(format, place, convolve::Memory::kHost, nullptr).view(),
+                   convolve::kPlaneAlignment);
   };
   bool all = good(whole(words, "source"));
   for (int k = 0; k < whole(words, "times", 1); ++k)
@@ -172,12 +173,15 @@ class EnginePlayer {
 
   void run(const Words& words, const FrameView& picture, const FrameFormat& planned,
            convolve::Convolver& convolver, const Settings& settings, unsigned number) {
-    const bool on_device = kind_ == convolve::BackendKind::kCuda && words.get("memory") == "cuda";
-    Surface source(picture.format, whole(words, "source"), on_device);
+    const std::string asked = kind_ == convolve::BackendKind::kCuda ? words.get("memory") : "";
+    const convolve::Memory memory = asked == "cuda"     ? convolve::Memory::kCuda
+                                    : asked == "locked" ? convolve::Memory::kPageLocked
+                                                        : convolve::Memory::kHost;
+    Surface source(picture.format, whole(words, "source"), memory, device_.get());
     std::vector<std::unique_ptr<Surface>> targets;
     for (int k = 0; k < whole(words, "times", 1); ++k) {
       targets.push_back(
-          std::make_unique<Surface>(picture.format, target_place(words, k), on_device));
+          std::make_unique<Surface>(picture.format, target_place(words, k), memory, device_.get()));
       if (!targets.back()->good() || !targets.back()->poison()) return;
     }
     if (!source.good() || !source.poison() || !source.write(picture)) return;
@@ -191,7 +195,7 @@ class EnginePlayer {
     if (!status.ok()) return fail("no frame: " + status.message());
 
     const std::string plan = convolver.plan().to_string();
-    Surface truth(picture.format, 0, false);
+    Surface truth(picture.format, 0, convolve::Memory::kHost, nullptr);
     truth_.prepare(planned, settings, plan);
     Evidence evidence;
     evidence.planned = planned;

@@ -117,7 +117,7 @@ TEST(Draw, HasEveryFormatModePropertyAndMask) {
        {"mask",      "mask-matrix", "border",     "channels", "scale",      "bias",
         "normalize", "operation",   "alpha-mode", "kernel",   "tile-width", "flush",
         "layout",    "interlaced",  "size",       "fill",     "memory",     "source",
-        "target",    "view",        "spare",      "times",    "form"})
+        "target",    "view",        "spare",      "times",    "form",       "burst"})
     EXPECT_EQ(words.count(word), 1u) << word;
   for (const convolve::NamedMask& mask : convolve::named_masks())
     EXPECT_EQ(names.count(mask.name), 1u) << mask.name;

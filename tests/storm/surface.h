@@ -2,10 +2,12 @@
 // A frame of the engine anywhere in host or device memory, with guards around its rows.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "kernels/core/base/view.h"
+#include "kernels/core/plan/backend.h"
 #include "tests/storm/device_block.h"
 #include "tests/storm/picture.h"
 
@@ -18,15 +20,17 @@ inline constexpr int kPlaceLimit = 1 << 16;
 
 class Surface {
  public:
-  /// `on_device` counts in builds with CUDA only.
-  Surface(const convolve::FrameFormat& format, int place, bool on_device);
+  /// In memory of that kind, of `device` where it is not ordinary memory of the host. Where there
+  /// is none of the kind, as on the CPU, in ordinary memory. `device` may be null for that.
+  Surface(const convolve::FrameFormat& format, int place, convolve::Memory memory,
+          convolve::Device* device);
   Surface(const Surface&) = delete;
   Surface& operator=(const Surface&) = delete;
 
   /// Where the engine finds it; false if there is no memory for it.
   bool good() const { return good_; }
   const convolve::FrameView& view() const { return view_; }
-  /// The same frame in host memory, which is a copy if the frame is on the device.
+  /// The same frame in ordinary memory, which is a copy if the frame is elsewhere.
   const convolve::FrameView& host() const { return host_; }
 
   /// Fills the rows with those of `frame`, of the same format in host memory, or all with poison.
@@ -41,6 +45,7 @@ class Surface {
 
  private:
   bool upload();
+  void lock(convolve::Device& device);
 
   convolve::FrameView view_;
   convolve::FrameView host_;
@@ -48,6 +53,7 @@ class Surface {
   std::size_t first_row_[convolve::kMaxPlanes] = {};  ///< Of bytes_, in the order of addresses.
   std::size_t pitch_[convolve::kMaxPlanes] = {};
   std::unique_ptr<DeviceBlock> blocks_[convolve::kMaxPlanes];
+  std::shared_ptr<std::uint8_t> locked_[convolve::kMaxPlanes];
   bool good_ = true;
 };
 

@@ -88,6 +88,8 @@ const std::vector<GstVideoFormat>& template_formats() {
 Harness::Harness(const Settings& settings)
     : element_(make_element(settings)), bus_(gst_bus_new()), harness_(nullptr) {
   gst_video_info_init(&info_);
+  const auto is_depth = [](const auto& setting) { return setting.first == "async-depth"; };
+  if (std::none_of(settings.begin(), settings.end(), is_depth)) set("async-depth", "0");
   gst_element_set_bus(element_, bus_);
   harness_ = gst_harness_new_with_element(element_, "sink", "src");
 }

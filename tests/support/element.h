@@ -46,7 +46,8 @@ GstVideoInfo video_info(
 /// All formats of the element's pad template.
 const std::vector<GstVideoFormat>& template_formats();
 
-/// A playing element.
+/// A playing element. Unless `settings` say otherwise no frame is in flight: what is pushed has
+/// come out when push() returns.
 class Harness {
  public:
   explicit Harness(const Settings& settings = {});

@@ -75,7 +75,9 @@ bool all_filtered(const FrameFormat& format, Function&& holds) {
   return true;
 }
 
-enum class Memory : std::uint8_t { kHost, kCuda };
+/// kPageLocked: host memory of Device::page_locked_memory(), which the device copies from and to
+/// where it lies.
+enum class Memory : std::uint8_t { kHost, kPageLocked, kCuda };
 
 /// Where the planes of one frame lie. `data` is the first byte of the first row; `pitch` is the
 /// distance in bytes from row to row and may be negative.

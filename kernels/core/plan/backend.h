@@ -2,6 +2,7 @@
 // What a backend provides. One virtual call a frame; nothing finer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,6 +40,19 @@ class Job {
   virtual Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) = 0;
 };
 
+/// A frame that a device works at. Whatever it was run with (job, planes) must outlive it.
+class FrameInFlight {
+ public:
+  virtual ~FrameInFlight() = default;
+
+  /// Waits until the frame is finished; to be called once, or else the destructor does. Only after
+  /// success are the destination planes valid. From any thread, while others use the device.
+  virtual Status finish() = 0;
+
+  /// Nanoseconds its kernels took, after finish(); 0 if unknown.
+  virtual std::uint64_t kernel_ns() const = 0;
+};
+
 /// An opened device: one per element, used by one thread at a time. CUDA: a stream of its own and
 /// the pitched device buffers of a frame, shared by successive jobs. CPU: a share of the pool.
 class Device {
@@ -52,11 +66,40 @@ class Device {
   virtual Result<std::unique_ptr<Job>> prepare(const FrameFormat& format,
                                                const PreparedPlan& planned) = 0;
 
-  /// Waits for everything enqueued. Only after success are the destination planes valid.
+  /// How many frames may be in flight at once: 1 until this is called. None may be now. Errors:
+  /// kUnsupported if the device works at one at a time, kOutOfMemory; then it is as before.
+  virtual Status set_frames_in_flight(int count) {
+    return count == 1 ? Status() : unsupported("one frame at a time is in flight here");
+  }
+
+  /// What run() has enqueued since the last call is one frame, which leaves with the caller. No job
+  /// may be prepared before all such frames are finished. Devices that work at one frame at a time
+  /// finish it now.
+  virtual Result<std::unique_ptr<FrameInFlight>> send();
+
+  /// Waits for everything enqueued that has not left by send(). Only after success are the
+  /// destination planes valid.
   virtual Status finish() = 0;
+
+  /// True if nothing that was enqueued can still read or write a frame. After an error of run() or
+  /// finish() it may be false: page-locked memory that was given to them must then neither be freed
+  /// nor used again before a later finish() succeeds.
+  virtual bool at_rest() const { return true; }
+
+  /// Waits up to a tenth of a second for that, whether or not the stop signal is raised.
+  virtual bool come_to_rest() { return at_rest(); }
 
   /// Nanoseconds the kernels of the last finished frame took, without transfers; 0 if unknown.
   virtual std::uint64_t last_kernel_ns() const = 0;
+
+  /// Host memory that frames cross the bus from and to without another copy on the host. It starts
+  /// on a page, and goes back with its last owner, at any time and from any thread. May be called
+  /// from any thread while the device lives. Errors: kUnsupported on the CPU, which has no bus to
+  /// cross; kOutOfMemory, kDeviceError, kDeviceLost.
+  virtual Result<std::shared_ptr<std::uint8_t>> page_locked_memory(std::size_t bytes) {
+    (void)bytes;
+    return unsupported("only CUDA has page-locked memory");
+  }
 
   /// The cudaStream_t that jobs enqueue on, for benchmarks that capture it; null on the CPU. Copies
   /// may go there, too, but no kernels that write what a job reads: that may begin before they end.

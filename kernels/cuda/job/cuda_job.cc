@@ -56,8 +56,8 @@ class CudaJob final : public Job {
   LaunchArguments launch_arguments(const FrameFormat& format, const ComponentGroup& group,
                                    int index) const;
   void note_writes(const FrameFormat& format, const FramePlanes& out);
-  Status launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
-                const RunArguments& arguments);
+  Status launch(FrameSlot& slot, const FrameFormat& format, const FramePlanes& in,
+                const FramePlanes& out, const RunArguments& arguments);
   Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                       const RunArguments& arguments);
   Status launch_groups(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
@@ -177,17 +177,9 @@ Status CudaJob::prepare_pieces() {
 }
 
 Status CudaJob::reserve_planes() {
-  std::size_t total = 0;
-  for (int p = 0; p < format_.plane_count; ++p) {
-    const PlaneFormat& plane = format_.planes[p];
+  for (int p = 0; p < format_.plane_count; ++p)
     on_device_[static_cast<std::size_t>(p)] = needs_device(p);
-    if (!needs_device(p)) continue;
-    const std::size_t bytes = aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
-                              static_cast<std::size_t>(plane.rows);
-    if (Status status = core_->reserve_plane(p, bytes); !status.ok()) return status;
-    total += bytes;
-  }
-  return core_->staging().reserve(total);
+  return core_->reserve_frames(device_frame_bytes(format_, on_device_));
 }
 
 Status CudaJob::reserve_intermediate() {
@@ -250,11 +242,15 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
     if (Status status = check_planes(*frame, on_device_, form_info(plan_.form)); !status.ok())
       return status;
   if (!tensor_) epilogues_.update(format_, planned_, arguments.scale, arguments.bias);
+  Result<FrameSlot*> slot = core_->frame();
+  if (!slot.ok()) return slot.status();
+  FrameTransfer transfer(*core_, *slot.value(), src, dst, on_device_);
   FramePlanes in, out;
-  Status status = bring_planes(*core_, src, dst, on_device_, in, out);
+  Status status = slot.value()->begin(core_->streams());
+  if (status.ok()) status = transfer.bring(in, out);
   if (status.ok()) note_writes(src.format, out);
-  if (status.ok()) status = launch(src.format, in, out, arguments);
-  if (status.ok()) status = return_planes(*core_, src, dst, out);
+  if (status.ok()) status = launch(*slot.value(), src.format, in, out, arguments);
+  if (status.ok()) status = transfer.give_back(out);
   // After run() the caller may free its memory, so nothing may still use it.
   if (!status.ok()) (void)core_->finish();
   return status;
@@ -268,9 +264,9 @@ void CudaJob::note_writes(const FrameFormat& format, const FramePlanes& out) {
       core_->writes().add(rows_of(out[static_cast<std::size_t>(p)], format.planes[p]));
 }
 
-Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
-                       const RunArguments& arguments) {
-  if (Status status = core_->kernels_begin(); !status.ok()) return status;
+Status CudaJob::launch(FrameSlot& slot, const FrameFormat& format, const FramePlanes& in,
+                       const FramePlanes& out, const RunArguments& arguments) {
+  if (Status status = slot.kernels_begin(); !status.ok()) return status;
   Status status = pieces_ ? pieces_->run(format, in, out, arguments.border,
                                          [&](const FrameFormat& part, const FramePlanes& inputs,
                                              const FramePlanes& outputs) {
@@ -279,7 +275,7 @@ Status CudaJob::launch(const FrameFormat& format, const FramePlanes& in, const F
                                          })
                           : launch_whole(format, in, out, arguments);
   if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
-  return status.ok() ? core_->kernels_end() : status;
+  return status.ok() ? slot.kernels_end() : status;
 }
 
 Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/runtime/device_core.h"
 
-#include <cmath>
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -85,91 +86,142 @@ Status DeviceCore::initialise() {
   Result<Stream> stream = Stream::make();
   if (!stream.ok()) return stream.status();
   stream_ = std::move(stream.value());
-  staging_.use(stream_.get());
-  for (Event* event : {&begin_, &end_}) {
-    Result<Event> made = Event::make(cudaEventDefault);
-    if (!made.ok()) return made.status();
-    *event = std::move(made.value());
-  }
+  staging_.use(stream_.get(), stream_.get());
   Result<Event> done = Event::make(cudaEventDisableTiming);
   if (!done.ok()) return done.status();
   done_ = std::move(done.value());
-  return {};
+  return set_frames_in_flight(1);
 }
 
 DeviceCore::~DeviceCore() {
   // Handles go while their context is current. Device memory is freed in the order of the stream,
   // and the wait lets it go back from the pool to the device. A device that hangs is left behind:
   // the driver keeps a stream until its work is done, and staging keeps what still crosses.
-  constexpr std::chrono::milliseconds kPatience{100};
   const CurrentContext current(context_);
-  src_ = {};
-  dst_ = {};
-  if (done_.get() != nullptr && CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream_.get())).ok())
-    (void)passes_within(done_.get(), kPatience);
+  (void)come_to_rest();
+  for (const std::unique_ptr<FrameSlot>& slot : slots_)
+    slot->release();
+  slots_.clear();
   staging_.release();
   sweep_mask_slots(context_.id);
-  begin_ = Event();
-  end_ = Event();
   done_ = Event();
   stream_ = Stream();
+  upload_ = Stream();
+  download_ = Stream();
 }
 
 void DeviceCore::log(LogLevel level, const std::string& message) const {
   if (log_) log_(level, message);
 }
 
-Status DeviceCore::grow(DeviceMemory& memory, std::size_t bytes) {
-  if (memory.bytes() >= bytes) return {};
-  // The old memory stays until the new is there: an earlier job may have to run on without it.
-  Result<DeviceMemory> larger = DeviceMemory::make(bytes, stream());
-  if (!larger.ok()) return larger.status();
-  memory = std::move(larger.value());
-  // Bytes between the components of a plane are copied with it and written by nobody: what other
-  // programs left in this memory must not leave through them.
-  return CONVOLVE_CUDA(cudaMemsetAsync(memory.data(), 0, bytes, stream()));
+FrameStreams DeviceCore::streams() const {
+  return slots_.size() > 1 ? FrameStreams{upload_.get(), stream_.get(), download_.get()}
+                           : FrameStreams{stream_.get(), stream_.get(), stream_.get()};
 }
 
-Status DeviceCore::reserve_plane(int plane, std::size_t bytes) {
-  const std::size_t p = static_cast<std::size_t>(plane);
-  Status status = grow(src_[p], bytes);
-  return status.ok() ? grow(dst_[p], bytes) : status;
+Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
+  auto slot = std::make_unique<FrameSlot>(context_.device, stop_.get());
+  if (Status status = slot->initialise(); !status.ok()) return status;
+  return slot;
 }
 
-Status DeviceCore::kernels_begin() {
-  timing_ = false;
-  return CONVOLVE_CUDA(cudaEventRecord(begin_.get(), stream()));
-}
-
-Status DeviceCore::kernels_end() {
-  Status status = CONVOLVE_CUDA(cudaEventRecord(end_.get(), stream()));
-  timing_ = status.ok();
+Status DeviceCore::set_frames_in_flight(int count) {
+  const std::size_t wanted = static_cast<std::size_t>(std::clamp(count, 1, kMostFramesInFlight));
+  for (Stream* stream : {&upload_, &download_}) {
+    if (wanted == 1 || stream->get() != nullptr) continue;
+    Result<Stream> made = Stream::make();
+    if (!made.ok()) return made.status();
+    *stream = std::move(made.value());
+  }
+  const std::size_t before = slots_.size();
+  Status status;
+  while (status.ok() && slots_.size() < wanted) {
+    Result<std::unique_ptr<FrameSlot>> slot = make_slot();
+    status = slot.status();
+    if (status.ok()) slots_.push_back(std::move(slot.value()));
+  }
+  if (status.ok()) status = reserve_frames(frame_bytes_);
+  while (slots_.size() > (status.ok() ? wanted : std::max<std::size_t>(before, 1))) {
+    slots_.back()->release();
+    slots_.pop_back();
+  }
+  const std::lock_guard lock(mutex_);
+  free_.clear();
+  for (const std::unique_ptr<FrameSlot>& slot : slots_)
+    free_.push_back(slot.get());
   return status;
+}
+
+Status DeviceCore::reserve_frames(std::size_t bytes) {
+  for (const std::unique_ptr<FrameSlot>& slot : slots_)
+    if (Status status = slot->reserve(bytes, streams()); !status.ok()) return status;
+  frame_bytes_ = std::max(frame_bytes_, bytes);
+  return {};
+}
+
+Result<FrameSlot*> DeviceCore::frame() {
+  if (current_ != nullptr) return current_;
+  const std::lock_guard lock(mutex_);
+  if (free_.empty())
+    return invalid_argument("as many frames are in flight as the device was told to expect");
+  current_ = free_.back();
+  free_.pop_back();
+  return current_;
+}
+
+Result<FrameSlot*> DeviceCore::end_frame() {
+  Result<FrameSlot*> slot = frame();
+  if (!slot.ok()) return slot;
+  current_ = nullptr;
+  if (Status status = slot.value()->end(streams()); !status.ok()) {
+    std::uint64_t unused = 0;
+    (void)finish(*slot.value(), &unused);
+    return status;
+  }
+  return slot;
+}
+
+Status DeviceCore::finish(FrameSlot& slot, std::uint64_t* kernel_ns) {
+  Status status = slot.finish();
+  *kernel_ns = slot.kernel_ns();
+  if (status.ok()) last_kernel_ns_ = *kernel_ns;
+  const std::lock_guard lock(mutex_);
+  free_.push_back(&slot);
+  return status;
+}
+
+Status DeviceCore::finish() {
+  Result<FrameSlot*> slot = end_frame();
+  if (!slot.ok()) return slot.status();
+  std::uint64_t unused = 0;
+  Status status = finish(*slot.value(), &unused);
+  if (status.ok() && at_rest()) writes_.clear();
+  return status;
+}
+
+bool DeviceCore::at_rest() const {
+  return std::all_of(slots_.begin(), slots_.end(),
+                     [](const std::unique_ptr<FrameSlot>& slot) { return slot->at_rest(); });
+}
+
+bool DeviceCore::come_to_rest() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
+  if (abandoned_ || done_.get() == nullptr) return at_rest();
+  const FrameStreams all = streams();
+  bool rests = true;
+  for (const cudaStream_t stream : {all.upload, all.kernels, all.download})
+    rests = rests && CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream)).ok() &&
+            passes_within(done_.get(), std::chrono::duration_cast<std::chrono::milliseconds>(
+                                           std::max(end - Clock::now(), Clock::duration(0))));
+  for (const std::unique_ptr<FrameSlot>& slot : slots_)
+    if (rests) slot->come_to_rest();
+  abandoned_ = !rests;
+  return at_rest();
 }
 
 Status DeviceCore::wait(const Event& event) const {
   return wait_for(event.get(), context_.device, stop_.get());
-}
-
-Status DeviceCore::finish() {
-  Status status = staging_.finish();
-  if (status.ok() || status.code() == Code::kStopped) {
-    const Status recorded = CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream()));
-    const Status ended =
-        recorded.ok() && (status.ok() || owes_wait_)
-            ? wait_for(done_.get(), context_.device, owes_wait_ ? nullptr : stop_.get())
-            : recorded;
-    if (!ended.ok()) status = ended;
-  }
-  owes_wait_ = false;
-  staging_.forget_downloads();
-  if (status.ok()) writes_.clear();
-  if (!status.ok() || !timing_) return status;
-  timing_ = false;
-  float milliseconds = 0;
-  status = CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
-  if (status.ok()) last_kernel_ns_ = static_cast<std::uint64_t>(std::lround(milliseconds * 1e6));
-  return status;
 }
 
 }  // namespace convolve

@@ -5,22 +5,28 @@
 
 #include <cuda_runtime.h>
 
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "kernels/core/base/recent_writes.h"
 #include "kernels/core/base/stop_signal.h"
 #include "kernels/core/plan/backend.h"
 #include "kernels/cuda/runtime/context.h"
+#include "kernels/cuda/runtime/frame_slot.h"
 #include "kernels/cuda/runtime/handles.h"
 #include "kernels/cuda/runtime/staging.h"
 
 namespace convolve {
 
-/// Used by one thread at a time. But for open() and the destructor, its functions want its context
-/// to be current.
+/// More would only add to a frame's latency: three keep both directions of the bus busy.
+inline constexpr int kMostFramesInFlight = 9;
+
+/// Used by one thread at a time, but for finish(slot) and at_rest(). But for open() and the
+/// destructor, its functions want its context to be current.
 class DeviceCore {
  public:
   /// Errors: kNoDevice if this build has no code for the device, kOutOfMemory, kDeviceLost.
@@ -34,54 +40,67 @@ class DeviceCore {
   const Context& context() const { return context_; }
   const DeviceCapabilities& capabilities() const { return capabilities_; }
   cudaStream_t stream() const { return stream_.get(); }
+  /// Those of a frame's way. stream() is that of its kernels.
+  FrameStreams streams() const;
   void log(LogLevel level, const std::string& message) const;
 
-  /// The way of host memory to the device and back.
+  /// The way of masks and tables to the device.
   Staging& staging() { return staging_; }
 
   /// Waits until `event` has passed: see wait_for(). kStopped if the stop signal is raised.
   Status wait(const Event& event) const;
   bool stopped() const { return stop_ != nullptr && stop_->raised(); }
 
-  /// Makes the device copies of plane `plane` of a source and a destination frame at least `bytes`
-  /// large each. They never shrink, so that a change of mask or size seldom allocates.
-  Status reserve_plane(int plane, std::size_t bytes);
-  void* src_plane(int plane) const { return src_[static_cast<std::size_t>(plane)].data(); }
-  void* dst_plane(int plane) const { return dst_[static_cast<std::size_t>(plane)].data(); }
+  /// How many frames may be in flight at once, from 1 to kMostFramesInFlight. None may be now.
+  /// Errors: kOutOfMemory, with as many as before.
+  Status set_frames_in_flight(int count);
+
+  /// Makes room for the device copies of frames of `bytes` bytes. It never shrinks, so that a
+  /// change of mask or size seldom allocates. No frame may be in flight.
+  Status reserve_frames(std::size_t bytes);
+
+  /// The slot of the frame that is being enqueued: a free one if none is. kInvalidArgument if as
+  /// many frames as there may be are in flight.
+  Result<FrameSlot*> frame();
 
   /// What kernels on the stream may still write.
   RecentWrites& writes() { return writes_; }
 
-  /// Marks the first and the last moment of a frame's kernels on the stream.
-  Status kernels_begin();
-  Status kernels_end();
+  /// All of the frame that is being enqueued has been: its slot, to be waited for by finish(slot)
+  /// in any thread, one at a time. Without such a frame, one that is of nothing.
+  Result<FrameSlot*> end_frame();
+  /// FrameSlot::finish(), and the slot is free again. `kernel_ns`: FrameSlot::kernel_ns().
+  Status finish(FrameSlot& slot, std::uint64_t* kernel_ns);
 
-  /// The frames that are enqueued from here on lie in device memory, which their owner may free
-  /// after finish(): it waits for the device even where the stop signal is raised.
-  void owe_wait() { owes_wait_ = true; }
-
-  /// Waits for everything on the stream, and brings what was downloaded to where it belongs. After
-  /// an error nothing is written to host memory any more.
+  /// Waits for everything on the stream, and for the frame that is being enqueued.
   Status finish();
+
+  /// True if nothing that was enqueued can still read or write a frame.
+  bool at_rest() const;
+  /// Waits for that, but not for long, whether or not the stop signal is raised.
+  bool come_to_rest();
   std::uint64_t last_kernel_ns() const { return last_kernel_ns_; }
 
  private:
   DeviceCore(const Context& context, LogCallback log, std::shared_ptr<const StopSignal> stop);
   Status initialise();
-  Status grow(DeviceMemory& memory, std::size_t bytes);
+  Result<std::unique_ptr<FrameSlot>> make_slot() const;
 
   Context context_;
   LogCallback log_;
   std::shared_ptr<const StopSignal> stop_;
   DeviceCapabilities capabilities_;
-  Stream stream_;
+  Stream stream_, upload_, download_;
   Staging staging_;
-  Event begin_, end_, done_;
-  bool owes_wait_ = false;
-  bool timing_ = false;  ///< A frame's end was marked and not read yet.
-  std::uint64_t last_kernel_ns_ = 0;
+  Event done_;
+  bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
+  std::atomic<std::uint64_t> last_kernel_ns_{0};
   RecentWrites writes_;
-  std::array<DeviceMemory, kMaxPlanes> src_, dst_;
+  std::size_t frame_bytes_ = 0;
+  std::vector<std::unique_ptr<FrameSlot>> slots_;
+  FrameSlot* current_ = nullptr;  ///< Of the frame that is being enqueued.
+  std::mutex mutex_;              ///< Guards what follows.
+  std::vector<FrameSlot*> free_;
 };
 
 }  // namespace convolve

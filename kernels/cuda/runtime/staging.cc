@@ -97,8 +97,8 @@ Status Staging::settle(Slot& slot) {
 }
 
 /// The copy of `slot` is enqueued.
-Status Staging::cross(Slot& slot) {
-  Status status = CONVOLVE_CUDA(cudaEventRecord(slot.crossed.get(), stream_));
+Status Staging::cross(Slot& slot, cudaStream_t stream) {
+  Status status = CONVOLVE_CUDA(cudaEventRecord(slot.crossed.get(), stream));
   slot.busy = status.ok();
   return status;
 }
@@ -114,8 +114,8 @@ Status Staging::upload(const PlaneMemory& dst, const PlaneMemory& src, int row_b
     copy_rows(buffer, row_bytes, src.data + y * src.pitch, src.pitch, bytes, count);
     Status status = CONVOLVE_CUDA(cudaMemcpy2DAsync(
         dst.data + y * dst.pitch, static_cast<std::size_t>(dst.pitch), buffer, bytes, bytes,
-        static_cast<std::size_t>(count), cudaMemcpyHostToDevice, stream_));
-    if (status.ok()) status = cross(*slot.value());
+        static_cast<std::size_t>(count), cudaMemcpyHostToDevice, upload_));
+    if (status.ok()) status = cross(*slot.value(), upload_);
     if (!status.ok()) return status;
   }
   return {};
@@ -128,7 +128,7 @@ Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& co
     if (!slot.ok()) return slot.status();
     std::memcpy(slot.value()->memory, static_cast<const std::byte*>(src) + offset, count);
     Status status = CONVOLVE_CUDA(copy(slot.value()->memory, offset, count));
-    if (status.ok()) status = cross(*slot.value());
+    if (status.ok()) status = cross(*slot.value(), upload_);
     if (!status.ok()) return status;
   }
   return {};
@@ -137,7 +137,7 @@ Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& co
 Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
   return upload(src, bytes, [&](const void* buffer, std::size_t offset, std::size_t count) {
     return cudaMemcpyAsync(static_cast<std::byte*>(dst) + offset, buffer, count,
-                           cudaMemcpyHostToDevice, stream_);
+                           cudaMemcpyHostToDevice, upload_);
   });
 }
 
@@ -151,8 +151,8 @@ Status Staging::download(const PlaneMemory& dst, const PlaneMemory& src, int row
     Slot& slot = *taken.value();
     Status status = CONVOLVE_CUDA(cudaMemcpy2DAsync(
         slot.memory, bytes, src.data + y * src.pitch, static_cast<std::size_t>(src.pitch), bytes,
-        static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, stream_));
-    if (status.ok()) status = cross(slot);
+        static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, download_));
+    if (status.ok()) status = cross(slot, download_);
     if (!status.ok()) return status;
     slot.dst = {dst.data + y * dst.pitch, dst.pitch, Memory::kHost};
     slot.row_bytes = row_bytes;

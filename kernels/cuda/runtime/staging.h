@@ -30,8 +30,11 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// After the constructor: the stream that all copies go to.
-  void use(cudaStream_t stream) { stream_ = stream; }
+  /// After the constructor: the streams that copies go to.
+  void use(cudaStream_t upload, cudaStream_t download) {
+    upload_ = upload;
+    download_ = download;
+  }
 
   /// Takes the memory for frames of `bytes` now, so that none is taken while they cross.
   Status reserve(std::size_t bytes);
@@ -83,11 +86,11 @@ class Staging {
   Slots::iterator last_passed();
   Status add();
   Status settle(Slot& slot);
-  Status cross(Slot& slot);
+  Status cross(Slot& slot, cudaStream_t stream);
 
   int device_;
   const StopSignal* stop_;
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t upload_ = nullptr, download_ = nullptr;
   Slots slots_;  ///< In the order in which they were taken, the last one behind.
 };
 

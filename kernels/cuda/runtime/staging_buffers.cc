@@ -5,12 +5,10 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/cuda/runtime/check.h"
+#include "kernels/cuda/runtime/page_locked.h"
 
 namespace convolve {
 namespace {
-
-constexpr std::size_t kPageBytes = 4096;
 
 struct Pool {
   std::mutex mutex;
@@ -21,17 +19,6 @@ struct Pool {
 Pool& pool() {
   static Pool& pool = *new Pool;
   return pool;
-}
-
-/// Registers memory for all contexts. It may be so already; the context that it was registered in
-/// may also be gone, and its registration with it, so the driver is asked.
-Status lock_pages(void* buffer) {
-  if (!cuda_usable()) return cuda_unusable();
-  cudaPointerAttributes attributes;
-  if (Status status = CONVOLVE_CUDA(cudaPointerGetAttributes(&attributes, buffer)); !status.ok())
-    return status;
-  if (attributes.type == cudaMemoryTypeHost) return {};
-  return CONVOLVE_CUDA(cudaHostRegister(buffer, kStagingBufferBytes, cudaHostRegisterPortable));
 }
 
 }  // namespace
@@ -47,7 +34,7 @@ Result<void*> take_staging_buffer() {
   }
   if (buffer == nullptr) buffer = std::aligned_alloc(kPageBytes, kStagingBufferBytes);
   if (buffer == nullptr) return Status(Code::kOutOfMemory, "host memory is exhausted");
-  if (Status status = lock_pages(buffer); !status.ok()) {
+  if (Status status = lock_pages(buffer, kStagingBufferBytes); !status.ok()) {
     give_staging_buffer(buffer);
     return status;
   }

@@ -6,11 +6,61 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/cuda/runtime/check.h"
+#include "kernels/cuda/runtime/page_locked.h"
+
 namespace convolve {
 namespace {
 
 /// Rows between two looks for the stop signal: some 100 us of copying.
 constexpr int kBytesAtOnce = 1 << 20;
+
+/// The most that one copy across the bus takes, some milliseconds, so that a stop waits no longer.
+constexpr std::size_t kMostBytesOfCopy = std::size_t{64} << 20;
+
+/// Planes in device memory begin on as much as rows of aligned_pitch() do.
+std::size_t plane_bytes(const PlaneFormat& plane) {
+  return aligned_pitch(static_cast<std::size_t>(plane.row_bytes)) *
+         static_cast<std::size_t>(plane.rows);
+}
+
+/// True if all planes are wanted on the device and lie there as they do on the host: row behind row
+/// and plane behind plane, on addresses that every form takes. Then a frame is one run of bytes.
+bool is_dense(const FrameView& frame, const DevicePlanes& on_device) {
+  constexpr int kAlignment = 16;
+  std::size_t offset = 0;
+  for (int p = 0; p < frame.format.plane_count; ++p) {
+    const PlaneFormat& plane = frame.format.planes[p];
+    if (!on_device[static_cast<std::size_t>(p)] || plane.rows == 0 ||
+        frame.pitch[p] != plane.row_bytes || plane.row_bytes % kAlignment != 0 ||
+        frame.data[p] != frame.data[0] + offset)
+      return false;
+    offset += static_cast<std::size_t>(plane.row_bytes) * static_cast<std::size_t>(plane.rows);
+  }
+  return true;
+}
+
+std::size_t dense_bytes(const FrameFormat& format) {
+  std::size_t bytes = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    bytes += static_cast<std::size_t>(format.planes[p].row_bytes) *
+             static_cast<std::size_t>(format.planes[p].rows);
+  return bytes;
+}
+
+/// The planes of a frame at `base` in device memory.
+void lay_out(const FrameFormat& format, const DevicePlanes& on_device, bool dense,
+             std::uint8_t* base, FramePlanes& planes) {
+  for (int p = 0; p < format.plane_count; ++p) {
+    const std::size_t i = static_cast<std::size_t>(p);
+    const PlaneFormat& plane = format.planes[p];
+    if (!on_device[i]) continue;
+    planes[i] = dense ? PlaneMemory{base, plane.row_bytes, Memory::kCuda}
+                      : device_plane(base, plane.row_bytes);
+    base += dense ? static_cast<std::size_t>(plane.row_bytes) * static_cast<std::size_t>(plane.rows)
+                  : plane_bytes(plane);
+  }
+}
 
 Status copy_on_host(const DeviceCore& core, const PlaneMemory& dst, const PlaneMemory& src,
                     int row_bytes, int rows) {
@@ -23,21 +73,77 @@ Status copy_on_host(const DeviceCore& core, const PlaneMemory& dst, const PlaneM
   return {};
 }
 
-Status copy_plane(DeviceCore& core, const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
-                  int rows) {
-  const bool from_host = src.memory == Memory::kHost, to_host = dst.memory == Memory::kHost;
+/// Crosses the bus from and to where the bytes lie.
+Status copy_run(std::uint8_t* dst, const std::uint8_t* src, std::size_t bytes, cudaMemcpyKind kind,
+                cudaStream_t stream) {
+  for (std::size_t done = 0; done < bytes; done += kMostBytesOfCopy) {
+    const std::size_t count = std::min(kMostBytesOfCopy, bytes - done);
+    if (Status status = CONVOLVE_CUDA(cudaMemcpyAsync(dst + done, src + done, count, kind, stream));
+        !status.ok())
+      return status;
+  }
+  return {};
+}
+
+/// The same for rows, of which the device's always go down.
+Status copy_rows(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cudaMemcpyKind kind,
+                 cudaStream_t stream) {
+  const std::size_t bytes = static_cast<std::size_t>(row_bytes);
+  // Neither a bottom-up picture nor, where there is but one row, any other pitch need be one that a
+  // copy of rows takes.
+  const bool by_row = dst.pitch < row_bytes || src.pitch < row_bytes;
+  const int most =
+      by_row ? 1
+             : std::max(1, static_cast<int>(kMostBytesOfCopy / std::max<std::size_t>(bytes, 1)));
+  for (int y = 0; y < rows; y += most) {
+    const std::size_t count = static_cast<std::size_t>(std::min(most, rows - y));
+    std::uint8_t* const to = dst.data + y * dst.pitch;
+    const std::uint8_t* const from = src.data + y * src.pitch;
+    Status status = by_row ? copy_run(to, from, bytes, kind, stream)
+                           : CONVOLVE_CUDA(cudaMemcpy2DAsync(
+                                 to, static_cast<std::size_t>(dst.pitch), from,
+                                 static_cast<std::size_t>(src.pitch), bytes, count, kind, stream));
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& dst,
+                  const PlaneMemory& src, int row_bytes, int rows) {
+  const bool from_device = src.memory == Memory::kCuda, to_device = dst.memory == Memory::kCuda;
   if (row_bytes <= 0 || rows <= 0) return {};
-  if (from_host && to_host) return copy_on_host(core, dst, src, row_bytes, rows);
-  if (!from_host && !to_host) return copy_on_device(dst, src, row_bytes, rows, core.stream());
-  return from_host ? core.staging().upload(dst, src, row_bytes, rows)
-                   : core.staging().download(dst, src, row_bytes, rows);
+  if (!from_device && !to_device) return copy_on_host(core, dst, src, row_bytes, rows);
+  if (from_device && to_device) return copy_on_device(dst, src, row_bytes, rows, core.stream());
+  if (src.memory == Memory::kPageLocked)
+    return copy_rows(dst, src, row_bytes, rows, cudaMemcpyHostToDevice, slot.streams().upload);
+  if (dst.memory == Memory::kPageLocked)
+    return copy_rows(dst, src, row_bytes, rows, cudaMemcpyDeviceToHost, slot.streams().download);
+  return to_device ? slot.staging().upload(dst, src, row_bytes, rows)
+                   : slot.staging().download(dst, src, row_bytes, rows);
+}
+
+/// A frame as its memory is now: what was page-locked is ordinary memory once the context is gone
+/// that it was registered in.
+FrameView as_it_is(const FrameView& frame) {
+  FrameView view = frame;
+  for (int p = 0; view.memory == Memory::kPageLocked && p < view.format.plane_count; ++p)
+    if (view.format.planes[p].rows > 0 && !is_page_locked(view.data[p]))
+      view.memory = Memory::kHost;
+  return view;
 }
 
 }  // namespace
 
+std::size_t device_frame_bytes(const FrameFormat& format, const DevicePlanes& on_device) {
+  std::size_t bytes = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    if (on_device[static_cast<std::size_t>(p)]) bytes += plane_bytes(format.planes[p]);
+  return bytes;
+}
+
 Status check_planes(const FrameView& frame, const DevicePlanes& on_device, const FormInfo& form) {
-  // Planes of host memory are brought to memory of our own, whose rows lie on 512 bytes.
-  if (frame.memory == Memory::kHost) return {};
+  // Planes of host memory are brought to memory of our own, where rows lie on 16 bytes at least.
+  if (frame.memory != Memory::kCuda) return {};
   for (int p = 0; p < frame.format.plane_count; ++p) {
     const PlaneFormat& plane = frame.format.planes[p];
     if (!on_device[static_cast<std::size_t>(p)] || plane.rows == 0) continue;
@@ -55,41 +161,80 @@ Status check_planes(const FrameView& frame, const DevicePlanes& on_device, const
   return {};
 }
 
-Status bring_planes(DeviceCore& core, const FrameView& src, const FrameView& dst,
-                    const DevicePlanes& on_device, FramePlanes& in, FramePlanes& out) {
-  if (src.memory == Memory::kCuda || dst.memory == Memory::kCuda) core.owe_wait();
-  for (int p = 0; p < src.format.plane_count; ++p) {
-    const PlaneFormat& plane = src.format.planes[p];
+FrameTransfer::FrameTransfer(const DeviceCore& core, FrameSlot& slot, const FrameView& src,
+                             const FrameView& dst, const DevicePlanes& on_device)
+    : core_(core),
+      slot_(slot),
+      src_(as_it_is(src)),
+      dst_(as_it_is(dst)),
+      on_device_(on_device),
+      dense_src_(src.memory != Memory::kCuda && is_dense(src, on_device)),
+      dense_dst_(dst.memory != Memory::kCuda && is_dense(dst, on_device)) {}
+
+Status FrameTransfer::bring(FramePlanes& in, FramePlanes& out) {
+  if (src_.memory == Memory::kCuda || dst_.memory == Memory::kCuda) slot_.owe_wait();
+  const FrameFormat& format = src_.format;
+  for (int p = 0; p < format.plane_count; ++p) {
+    in[static_cast<std::size_t>(p)] = plane_of(src_, p);
+    out[static_cast<std::size_t>(p)] = plane_of(dst_, p);
+  }
+  if (dst_.memory != Memory::kCuda)
+    lay_out(format, on_device_, dense_dst_, slot_.destination(), out);
+  Status status;
+  if (src_.memory != Memory::kCuda) {
+    lay_out(format, on_device_, dense_src_, slot_.source(), in);
+    status = upload(in);
+    if (status.ok()) status = slot_.source_enqueued();
+  }
+  return status;
+}
+
+Status FrameTransfer::upload(const FramePlanes& in) {
+  if (dense_src_) {
+    const std::size_t bytes = dense_bytes(src_.format);
+    return src_.memory == Memory::kPageLocked
+               ? copy_run(slot_.source(), src_.data[0], bytes, cudaMemcpyHostToDevice,
+                          slot_.streams().upload)
+               : slot_.staging().upload(slot_.source(), src_.data[0], bytes);
+  }
+  for (int p = 0; p < src_.format.plane_count; ++p) {
+    const PlaneFormat& plane = src_.format.planes[p];
     const std::size_t i = static_cast<std::size_t>(p);
-    if (!on_device[i] || plane.rows == 0) continue;
-    in[i] = plane_of(src, p);
-    out[i] = plane_of(dst, p);
-    if (src.memory == Memory::kHost) {
-      in[i] = device_plane(core.src_plane(p), plane.row_bytes);
-      if (Status status = copy_plane(core, in[i], plane_of(src, p), plane.row_bytes, plane.rows);
-          !status.ok())
-        return status;
-    }
-    if (dst.memory == Memory::kHost) out[i] = device_plane(core.dst_plane(p), plane.row_bytes);
+    if (!on_device_[i]) continue;
+    if (Status status =
+            copy_plane(core_, slot_, in[i], plane_of(src_, p), plane.row_bytes, plane.rows);
+        !status.ok())
+      return status;
   }
   return {};
 }
 
-Status return_planes(DeviceCore& core, const FrameView& src, const FrameView& dst,
-                     const FramePlanes& out) {
-  const auto each_plane = [&](bool filtered, const auto& source) -> Status {
-    for (int p = 0; p < src.format.plane_count; ++p) {
-      const PlaneFormat& plane = src.format.planes[p];
-      if (has_filtered(plane) != filtered) continue;
-      Status status = copy_plane(core, plane_of(dst, p), source(p), plane.row_bytes, plane.rows);
-      if (!status.ok()) return status;
-    }
-    return {};
-  };
+Status FrameTransfer::copy_back(bool filtered, const FramePlanes& from) {
+  for (int p = 0; p < src_.format.plane_count; ++p) {
+    const PlaneFormat& plane = src_.format.planes[p];
+    if (has_filtered(plane) != filtered) continue;
+    if (Status status = copy_plane(core_, slot_, plane_of(dst_, p),
+                                   from[static_cast<std::size_t>(p)], plane.row_bytes, plane.rows);
+        !status.ok())
+      return status;
+  }
+  return {};
+}
+
+Status FrameTransfer::give_back(const FramePlanes& out) {
   // Host to host first: that is work for the CPU while the kernels run.
-  Status status = each_plane(false, [&](int p) { return plane_of(src, p); });
-  if (!status.ok() || dst.memory != Memory::kHost) return status;
-  return each_plane(true, [&](int p) { return out[static_cast<std::size_t>(p)]; });
+  FramePlanes untouched;
+  for (int p = 0; p < src_.format.plane_count; ++p)
+    untouched[static_cast<std::size_t>(p)] = plane_of(src_, p);
+  Status status = copy_back(false, untouched);
+  if (!status.ok() || dst_.memory == Memory::kCuda) return status;
+  bool all_filtered = true;
+  for (int p = 0; p < src_.format.plane_count; ++p)
+    all_filtered = all_filtered && has_filtered(src_.format.planes[p]);
+  if (dense_dst_ && all_filtered && dst_.memory == Memory::kPageLocked)
+    return copy_run(dst_.data[0], slot_.destination(), dense_bytes(dst_.format),
+                    cudaMemcpyDeviceToHost, slot_.streams().download);
+  return copy_back(true, out);
 }
 
 }  // namespace convolve

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 #include "kernels/core/base/view.h"
 #include "kernels/core/plan/forms.h"
@@ -20,14 +21,35 @@ using DevicePlanes = std::array<bool, kMaxPlanes>;
 /// with it, or what is filtered does not lie as `form` was planned for.
 Status check_planes(const FrameView& frame, const DevicePlanes& on_device, const FormInfo& form);
 
-/// Finds or makes the device planes that kernels read (`in`) and write (`out`), and enqueues the
-/// upload of those that lie in host memory. Errors: kStopped, kDeviceLost, and of CUDA.
-Status bring_planes(DeviceCore& core, const FrameView& src, const FrameView& dst,
-                    const DevicePlanes& on_device, FramePlanes& in, FramePlanes& out);
+/// What DeviceCore::reserve_frames() needs for frames of `format` that lie in host memory.
+std::size_t device_frame_bytes(const FrameFormat& format, const DevicePlanes& on_device);
 
-/// Copies the planes without a filtered component from `src` to `dst`, then enqueues the download
-/// of what the kernels made. Host memory is complete after DeviceCore::finish().
-Status return_planes(DeviceCore& core, const FrameView& src, const FrameView& dst,
-                     const FramePlanes& out);
+/// One frame's way there and back. A frame whose rows and planes follow each other without a gap
+/// crosses the bus in one copy, and lies on the device as it does on the host.
+class FrameTransfer {
+ public:
+  /// The frames must stay valid until the slot's frame is finished.
+  FrameTransfer(const DeviceCore& core, FrameSlot& slot, const FrameView& src, const FrameView& dst,
+                const DevicePlanes& on_device);
+
+  /// Finds or makes the device planes that kernels read (`in`) and write (`out`), and enqueues the
+  /// upload of those that lie in host memory. Errors: kStopped, kDeviceLost, of CUDA.
+  Status bring(FramePlanes& in, FramePlanes& out);
+
+  /// Copies the planes without a filtered component from the source to the destination, then
+  /// enqueues the download of what the kernels made. Host memory is complete after the frame is
+  /// finished.
+  Status give_back(const FramePlanes& out);
+
+ private:
+  Status upload(const FramePlanes& in);
+  Status copy_back(bool filtered, const FramePlanes& from);
+
+  const DeviceCore& core_;
+  FrameSlot& slot_;
+  const FrameView src_, dst_;
+  const DevicePlanes& on_device_;
+  const bool dense_src_, dense_dst_;
+};
 
 }  // namespace convolve

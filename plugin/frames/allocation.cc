@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "plugin/allocation.h"
+#include "plugin/frames/allocation.h"
 
 #include <gst/video/gstvideometa.h>
 #include <gst/video/gstvideopool.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace cudaconvolve {
@@ -26,15 +27,47 @@ std::optional<Request> parse(GstQuery* query) {
   return request;
 }
 
+/// True for memory that is made for something. Ordinary system memory is what anybody gives.
+bool is_special(GstAllocator* allocator) {
+  return allocator != nullptr && std::strcmp(allocator->mem_type, GST_ALLOCATOR_SYSMEM) != 0;
+}
+
+/// An allocator with its parameters, of a query or of a pool.
+struct Allocation {
+  Allocation() { gst_allocation_params_init(&params); }
+  ~Allocation() { gst_clear_object(&allocator); }
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+
+  GstAllocator* allocator = nullptr;  ///< Owned; null means system memory.
+  GstAllocationParams params;
+};
+
+/// What the pool is configured to allocate with, if that is special, takes the place of `to`.
+void prefer_own_allocator(GstBufferPool* pool, Allocation& to) {
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  GstAllocator* own = nullptr;
+  GstAllocationParams params;
+  if (gst_buffer_pool_config_get_allocator(config, &own, &params) && is_special(own)) {
+    gst_object_replace(reinterpret_cast<GstObject**>(&to.allocator), GST_OBJECT(own));
+    to.params = params;
+  }
+  gst_structure_free(config);
+}
+
 }  // namespace
 
-bool offer_pool(GstQuery* query) {
+bool offer_pool(GstQuery* query, GstAllocator* allocator) {
   const std::optional<Request> request = parse(query);
   if (!request) return false;
+  GstAllocationParams params;
+  gst_allocation_params_init(&params);
+  if (allocator != nullptr) gst_query_add_allocation_param(query, allocator, &params);
   if (request->need_pool) {
     GstBufferPool* pool = gst_video_buffer_pool_new();
     GstStructure* config = gst_buffer_pool_get_config(pool);
     gst_buffer_pool_config_set_params(config, request->caps, request->frame_bytes, 0, 0);
+    gst_buffer_pool_config_set_allocator(config, allocator, &params);
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
     if (gst_buffer_pool_set_config(pool, config))
       gst_query_add_allocation_pool(query, pool, request->frame_bytes, 0, 0);
@@ -44,7 +77,7 @@ bool offer_pool(GstQuery* query) {
   return true;
 }
 
-bool choose_pool(GstQuery* query) {
+bool choose_pool(GstQuery* query, GstAllocator* allocator) {
   const std::optional<Request> request = parse(query);
   if (!request) return false;
   GstBufferPool* pool = nullptr;
@@ -56,13 +89,26 @@ bool choose_pool(GstQuery* query) {
   if (pool == nullptr) pool = gst_video_buffer_pool_new();
   size = std::max(size, request->frame_bytes);
 
+  // The base class, which comes next, configures the pool with the first allocator of the query.
+  Allocation chosen;
+  const bool has_allocator = gst_query_get_n_allocation_params(query) > 0;
+  if (has_allocator)
+    gst_query_parse_nth_allocation_param(query, 0, &chosen.allocator, &chosen.params);
+  if (!is_special(chosen.allocator)) prefer_own_allocator(pool, chosen);
+  if (!is_special(chosen.allocator) && allocator != nullptr)
+    gst_object_replace(reinterpret_cast<GstObject**>(&chosen.allocator), GST_OBJECT(allocator));
+  if (has_allocator)
+    gst_query_set_nth_allocation_param(query, 0, chosen.allocator, &chosen.params);
+  else
+    gst_query_add_allocation_param(query, chosen.allocator, &chosen.params);
+
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, request->caps, size, min, max);
   if (gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr) &&
       gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
     gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  // A pool that wants other values puts them into its configuration; the base class, which comes
-  // next, reads them back.
+  // A pool that wants other values puts them into its configuration; the base class reads them
+  // back.
   gst_buffer_pool_set_config(pool, config);
   if (offered)
     gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);

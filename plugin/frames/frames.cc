@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "plugin/frames.h"
+#include "plugin/frames/frames.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+
+#include "plugin/frames/page_locked_allocator.h"
 
 namespace cudaconvolve {
 namespace {
@@ -148,6 +150,8 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
   buffer_ = buffer;
   view_.format = format;
   guint blocks[GST_VIDEO_MAX_PLANES] = {};
+  // A buffer of several blocks that is mapped as a whole is a copy.
+  bool page_locked = format.plane_count > 0;
   for (int p = 0; p < format.plane_count; ++p) {
     const guint block = whole_planes ? placements[p].first_block : 0;
     int m = 0;
@@ -166,7 +170,9 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
           p, "is larger than its mapped memory of " + std::to_string(mapped.size) + " bytes");
     view_.data[p] = mapped.data + begin + (extents[p].first_row - extents[p].begin);
     view_.pitch[p] = static_cast<std::ptrdiff_t>(extents[p].stride);
+    page_locked = page_locked && is_page_locked(mapped.memory);
   }
+  if (page_locked) view_.memory = convolve::Memory::kPageLocked;
   return {};
 }
 

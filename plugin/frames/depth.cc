@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "plugin/frames/depth.h"
+
+namespace cudaconvolve {
+namespace {
+
+/// One frame goes up, one is filtered or waits, and one comes down, beside the one that is sent.
+constexpr int kUsualDepth = 2;
+
+}  // namespace
+
+StreamKind kind_of_stream(GstBaseTransform* trans, const GstCaps* caps) {
+  StreamKind stream;
+  GstQuery* query = gst_query_new_latency();
+  gboolean live = FALSE;
+  if (gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(trans), query)) {
+    gst_query_parse_latency(query, &live, nullptr, nullptr);
+    stream.known = true;
+  }
+  gst_query_unref(query);
+  stream.live = live != FALSE;
+  GstVideoInfo info;
+  if (gst_video_info_from_caps(&info, caps) && info.fps_n > 0 && info.fps_d > 0)
+    stream.frame_duration = gst_util_uint64_scale_ceil(GST_SECOND, static_cast<guint64>(info.fps_d),
+                                                       static_cast<guint64>(info.fps_n));
+  stream.known = stream.known && GST_CLOCK_TIME_IS_VALID(stream.frame_duration);
+  return stream;
+}
+
+int chosen_depth(int async_depth, const StreamKind& stream) {
+  if (async_depth >= 0) return async_depth;
+  return stream.live || !stream.known ? 0 : kUsualDepth;
+}
+
+void add_latency(GstQuery* query, int depth, const StreamKind& stream) {
+  if (depth == 0 || !GST_CLOCK_TIME_IS_VALID(stream.frame_duration)) return;
+  gboolean live = FALSE;
+  GstClockTime least = 0, most = 0;
+  gst_query_parse_latency(query, &live, &least, &most);
+  const GstClockTime ours = static_cast<GstClockTime>(depth) * stream.frame_duration;
+  if (GST_CLOCK_TIME_IS_VALID(most)) most += ours;
+  gst_query_set_latency(query, live, least + ours, most);
+}
+
+}  // namespace cudaconvolve

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Memory of frames that a device may still read or write although nobody waits for it any more.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <vector>
+
+namespace cudaconvolve {
+
+/// Keeps such memory from being freed or used again. A pool drops a buffer whose memory somebody
+/// else still holds.
+class DoubtfulMemory {
+ public:
+  DoubtfulMemory() = default;
+  ~DoubtfulMemory() { abandon(); }
+  DoubtfulMemory(const DoubtfulMemory&) = delete;
+  DoubtfulMemory& operator=(const DoubtfulMemory&) = delete;
+
+  /// Keeps all memory of `buffer`.
+  void keep(GstBuffer* buffer) {
+    for (guint m = 0; m < gst_buffer_n_memory(buffer); ++m)
+      kept_.push_back(gst_memory_ref(gst_buffer_peek_memory(buffer, m)));
+  }
+
+  bool empty() const { return kept_.empty(); }
+
+  /// The device has come to rest.
+  void release() {
+    for (GstMemory* memory : kept_)
+      gst_memory_unref(memory);
+    kept_.clear();
+  }
+
+  /// The device is lost: what it may still write is never freed. The leaks tracer is told.
+  void abandon() {
+    for (GstMemory* memory : kept_) {
+      GST_MINI_OBJECT_FLAG_SET(memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+      GST_OBJECT_FLAG_SET(memory->allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    }
+    kept_.clear();
+  }
+
+ private:
+  std::vector<GstMemory*> kept_;
+};
+
+}  // namespace cudaconvolve

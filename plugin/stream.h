@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The way of buffers through the element: what is done before each, one at a time or with others in
+// flight, and when all in flight must be pushed first.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include <functional>
+#include <memory>
+
+#include "plugin/frames/depth.h"
+#include "plugin/frames/frames_in_flight.h"
+#include "plugin/session.h"
+
+namespace cudaconvolve {
+
+/// start() and stop() are called while no data flows, latency() by any thread, the rest by the
+/// streaming thread.
+class Stream {
+ public:
+  /// `published`: called by any thread when what the session says of itself may have changed.
+  Stream(GstBaseTransform* trans, SharedCudaContext& shared,
+         std::shared_ptr<const convolve::StopSignal> stop, std::function<void()> published);
+
+  Session& session() { return session_; }
+
+  bool start(const Settings& settings);
+  void stop();
+
+  /// New caps; all frames have been drained. False after posting an error.
+  bool set_format(GstCaps* caps, const Settings& settings);
+
+  /// Before a buffer: takes `settings` over. Pushes what is in flight first if it must.
+  void prepare(const Settings& settings);
+
+  /// One frame at a time.
+  GstFlowReturn filter(GstBuffer* input, GstBuffer* output);
+
+  /// True if the buffer that the base class has queued does not go its usual way: others are in
+  /// flight, or have failed.
+  bool takes_over() const;
+  /// Takes the queued buffer, to be pushed when it is finished. Returns what frames before it have
+  /// come to.
+  GstFlowReturn take_over(GstBaseTransformClass* base);
+
+  /// A buffer was left out before it came here.
+  void note_gap() { gap_ = true; }
+
+  /// Pushes all that is in flight.
+  void drain();
+  /// After a flush: forgets all that was in flight.
+  void discard();
+
+  /// Answers a LATENCY query that upstream has answered.
+  void latency(GstQuery* query) const;
+
+ private:
+  void set_depth(int wanted);
+  GstFlowReturn filter_in_flight(GstBuffer* input, GstBuffer* output);
+
+  GstBaseTransform* trans_;
+  const std::function<void()> published_;
+  Session session_;
+  StreamKind kind_;
+  int wanted_ = 0;  ///< The depth that depth_ was made of.
+  int depth_ = 0;
+  bool gap_ = false;
+  GstFlowReturn failure_ = GST_FLOW_OK;  ///< Of drained frames, not told to the base class yet.
+  mutable std::mutex mutex_;             ///< Guards what latency() reports.
+  StreamKind reported_kind_;
+  int reported_depth_ = 0;
+  FramesInFlight frames_;
+};
+
+}  // namespace cudaconvolve
