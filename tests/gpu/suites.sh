@@ -227,7 +227,7 @@ suite_pipelines_speed() {
   export GST_PLUGIN_PATH_1_0=$GST_PLUGIN_PATH_1_0:$here/nvcodec/plugins
   export GST_REGISTRY_1_0=${GST_REGISTRY_1_0%.bin}-nvcodec.bin
   if gst-inspect-1.0 --exists cudaupload && gst-inspect-1.0 --exists cudadownload; then
-    there_and_back=('--elements=cudaupload ! cudadownload')
+    there_and_back=('--elements=cudaupload ! video/x-raw(memory:CUDAMemory) ! cudadownload')
   else
     echo 'no rows of cudaupload ! cudadownload: not packed, or no libnvcuvid here, without which nvcodec has nothing'
     gst-inspect-1.0 nvcodec || true
