@@ -340,10 +340,11 @@ TEST(Planner, UnalignedPlanesGoToFormsThatTakeThem) {
       options.form = aligned.form;
       const auto asked = make_plan(format, mask_of(mask), options, h100());
       EXPECT_EQ(asked.ok(), form_info(aligned.form).alignment == 1) << aligned.to_string();
-      if (!asked.ok())
+      if (!asked.ok()) {
         EXPECT_NE(asked.status().message().find("lie on 16 bytes, and these lie on 1;"),
                   std::string::npos)
             << asked.status().message();
+      }
     }
 }
 
