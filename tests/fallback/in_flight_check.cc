@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/support/element.h"
@@ -95,15 +94,15 @@ TEST_F(InFlight, EndOfStreamComesBehindAllFrames) {
 }
 
 TEST_F(InFlight, AsManyAsAskedAreOnTheirWayBehindTheOneThatComes) {
-  frames_take(100);
+  frames_take(1000);
   Harness harness(settings(2));
   harness.set_caps(info_);
   const Clock::time_point begin = Clock::now();
   push(harness, 1);
   push(harness, 2);
-  EXPECT_LT(milliseconds_since(begin), 90) << "a frame was waited for";
+  EXPECT_LT(milliseconds_since(begin), 900) << "a frame was waited for";
   push(harness, 3);
-  EXPECT_GE(milliseconds_since(begin), 100) << "there were three in flight behind the third";
+  EXPECT_GE(milliseconds_since(begin), 1000) << "there were three in flight behind the third";
   for (int n = 1; n <= 3; ++n)
     expect(harness, n);
 }
@@ -303,7 +302,7 @@ TEST_F(InFlight, WithoutACpuAFaultIsOneErrorAndTheNextPushKnows) {
   push(harness, 1);
   push(harness, 2);
   expect(harness, 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND)));
   push(harness, 3, GST_FLOW_ERROR);
   EXPECT_EQ(harness.errors().size(), 1u);
   EXPECT_EQ(waiting(harness), 0u);
@@ -322,7 +321,7 @@ TEST_F(InFlight, DownstreamsAnswerReachesTheNextPush) {
   const gulong probe = gst_pad_add_probe(harness.get()->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, refuse,
                                          nullptr, nullptr);
   push(harness, 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  ASSERT_TRUE(gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND)));
   push(harness, 2, GST_FLOW_EOS);
   gst_pad_remove_probe(harness.get()->sinkpad, probe);
   ASSERT_TRUE(gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND)));
