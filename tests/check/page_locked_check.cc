@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "plugin/log.h"
 #include "plugin/frames/page_locked_allocator.h"
+#include "plugin/log.h"
 
 GST_DEBUG_CATEGORY(cuda_convolve_debug);
 
