@@ -156,10 +156,6 @@ class Structure(unittest.TestCase):
         self.expect({ROW: "\n" * 400})
         self.expect({ROW: "\n" * 401}, f"{ROW}: 401 lines; a file has at most 400")
         self.expect({"tests/unit/long.cc": "\n" * 401})
-        long = "kernels/cuda/tensor/groups/tensor_warpgroups.cu"
-        self.expect({long: "\n"}, f"{long}: 1 lines, and LONG_FILES need not name it any more")
-        self.expect({"kernels/cuda/tensor/groups/scan.cu": ""},
-                    f"{long}: LONG_FILES names it, and it is not there")
 
 
 class CompileTimes(unittest.TestCase):
