@@ -285,7 +285,9 @@ static gboolean gst_cuda_convolve_query(GstBaseTransform* trans, GstPadDirection
   if (answered) return TRUE;
   Stream& stream = self->parts->stream;
   // What is serialized comes behind the frames before it.
-  if (direction == GST_PAD_SINK && GST_QUERY_IS_SERIALIZED(query)) stream.drain();
+  const bool serialized =
+      (gst_query_type_get_flags(GST_QUERY_TYPE(query)) & GST_QUERY_TYPE_SERIALIZED) != 0;
+  if (direction == GST_PAD_SINK && serialized) stream.drain();
   if (!GST_BASE_TRANSFORM_CLASS(parent_class)->query(trans, direction, query)) return FALSE;
   if (direction == GST_PAD_SRC && GST_QUERY_TYPE(query) == GST_QUERY_LATENCY) stream.latency(query);
   return TRUE;
@@ -311,7 +313,8 @@ static gboolean gst_cuda_convolve_sink_event(GstBaseTransform* trans, GstEvent* 
     if (type == GST_EVENT_FLUSH_START) parts.stop.add(StopReasons::kFlushing);
     if (type == GST_EVENT_FLUSH_STOP) parts.stream.discard();
     if (type == GST_EVENT_FLUSH_STOP) parts.stop.remove(StopReasons::kFlushing);
-    if (type != GST_EVENT_FLUSH_STOP && GST_EVENT_IS_SERIALIZED(event)) parts.stream.drain();
+    const bool serialized = (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED) != 0;
+    if (type != GST_EVENT_FLUSH_STOP && serialized) parts.stream.drain();
     return true;
   });
   return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(trans, event);
