@@ -17,7 +17,7 @@ struct Block {
   Context context;        ///< In which they were registered.
 };
 
-/// What was given back while a device worked.
+/// Blocks that were given back while a device worked, kept until they can be unlocked.
 struct Kept {
   std::mutex mutex;
   std::vector<Block> blocks;

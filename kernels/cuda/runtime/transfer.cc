@@ -85,7 +85,7 @@ Status copy_run(std::uint8_t* dst, const std::uint8_t* src, std::size_t bytes, c
   return {};
 }
 
-/// The same for rows, of which the device's always go down.
+/// Copies rows across the bus. Device rows always lie top-down; host rows may be bottom-up.
 Status copy_rows(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cudaMemcpyKind kind,
                  cudaStream_t stream) {
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
