@@ -6,10 +6,13 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 #include <thread>
 
 #include "tests/storm/worker.h"
@@ -25,6 +28,27 @@ using Clock = std::chrono::steady_clock;
 constexpr Child::Seconds kStartLimit{180};
 /// For the kernel to take a killed process away.
 constexpr Child::Seconds kDeathLimit{5};
+/// How often a worker that says nothing is looked at.
+constexpr Child::Seconds kLook{0.5};
+/// A worker that used less than this part of a processor waits for something. One that used more
+/// may be slowed by other programs, and gets so many times its limit.
+constexpr double kIdle = 0.05;
+constexpr double kSlowed = 5;
+
+/// The processor time of all threads of `process`; 0 if it has ended.
+Child::Seconds processor_time(pid_t process) {
+  clockid_t clock;
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return {};
+  return Child::Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
+}
+
+/// True if a worker that said nothing for `waited`, and used `used` of it, will not answer or takes
+/// longer than `limit` by its own fault.
+bool overdue(Child::Seconds waited, Child::Seconds used, Child::Seconds limit) {
+  if (waited < limit) return false;
+  return used >= limit || used < kIdle * waited || waited >= kSlowed * limit;
+}
 
 bool send(int descriptor, const std::string& text) {
   std::size_t sent = 0;
@@ -94,7 +118,8 @@ bool Child::start(std::string* fault) {
 }
 
 bool Child::read_line(Seconds limit, std::string* line, std::string* fault) {
-  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+  const Clock::time_point begin = Clock::now();
+  const Seconds used_before = processor_time(process_);
   for (;;) {
     const std::size_t length = unread_.find('\n');
     if (length != std::string::npos) {
@@ -102,11 +127,15 @@ bool Child::read_line(Seconds limit, std::string* line, std::string* fault) {
       unread_.erase(0, length + 1);
       return true;
     }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
     pollfd descriptor = {from_worker_, POLLIN, 0};
-    if (left.count() <= 0 || poll(&descriptor, 1, static_cast<int>(left.count())) == 0) {
-      *fault = "no frame: the worker said nothing for " +
-               std::to_string(static_cast<int>(limit.count())) + " s";
+    if (poll(&descriptor, 1, static_cast<int>(1000 * kLook.count())) == 0) {
+      const Seconds waited = Clock::now() - begin;
+      const Seconds used = processor_time(process_) - used_before;
+      if (!overdue(waited, used, limit)) continue;
+      std::ostringstream text;
+      text << std::fixed << std::setprecision(1) << "no frame: the worker said nothing for "
+           << waited.count() << " s and used " << used.count() << " s of processor time";
+      *fault = text.str();
       return false;
     }
     char buffer[4096];

@@ -23,7 +23,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  /// What the worker says of `c`. A fault too if it dies, or says nothing for `limit`.
+  /// What the worker says of `c`. A fault too if it dies, or says nothing for `limit`; for longer
+  /// if it works all the time but other programs slow it down.
   Outcome play(const Case& c, Seconds limit);
 
   /// Ends the worker, so that the next case meets a fresh one.

@@ -17,7 +17,7 @@ constexpr char kUsage[] =
     "  --backend=NAME   cpu or cuda; default $CUDACONVOLVE_TEST_BACKEND, or cpu\n"
     "  --replay=LINE    plays one case\n"
     "  --corpus=FOLDER  plays every line of its files *.storm\n"
-    "  --limit=N        seconds that a case may take; default 20\n"
+    "  --limit=N        seconds that a case may take; default 60\n"
     "  --shrink=N       seconds for making a failing case small; default 30\n"
     "  --failures=N     ends after so many; default 5\n"
     "  --together       only cases of several elements at once\n"

@@ -11,7 +11,7 @@ struct CommandLine {
   std::uint64_t seed = 0;
   std::int64_t cases = -1;  ///< At most so many; -1: until the time is over.
   double seconds = 60;
-  double limit = 20;   ///< Seconds that a case may take.
+  double limit = 60;   ///< Seconds that a case may take.
   double shrink = 30;  ///< Seconds for making a failing case small.
   int failures = 5;    ///< Ends after so many: one fault found many times is still one.
   std::string backend;

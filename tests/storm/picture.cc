@@ -15,12 +15,18 @@ using convolve::FrameFormat;
 using convolve::FrameView;
 using convolve::Picture;
 
+enum class Fill { kExtremes, kRows, kImpulse };
+
+Fill fill_of(const std::string& word) {
+  if (word == "extremes") return Fill::kExtremes;
+  return word == "rows" ? Fill::kRows : Fill::kImpulse;
+}
+
 /// The code that `fill` has at (x, y).
-int filled_code(const std::string& fill, const Component& component, int x, int y,
-                std::uint64_t random) {
+int filled_code(Fill fill, const Component& component, int x, int y, std::mt19937_64* random) {
   const int max_code = component.max_code();
-  if (fill == "extremes") return random % 2 == 0 ? 0 : max_code;
-  if (fill == "rows") return (y * 37 + 11) % (max_code + 1);
+  if (fill == Fill::kExtremes) return (*random)() % 2 == 0 ? 0 : max_code;
+  if (fill == Fill::kRows) return (y * 37 + 11) % (max_code + 1);
   const bool bright = x == component.width / 2 && y == component.height / 3;
   return bright ? max_code : component.black;
 }
@@ -57,6 +63,7 @@ Bytes make_frame(const GstVideoInfo& info, const std::string& fill, unsigned see
     std::memcpy(&frame[k], &bits, std::min(sizeof bits, frame.size() - k));
   }
   if (fill == "random") return frame;
+  const Fill pattern = fill_of(fill);
   const FrameFormat format = cudaconvolve::frame_format(info, ~0u);
   const FrameView view = view_of(info, format, frame);
   for (int p = 0; p < format.plane_count; ++p)
@@ -65,7 +72,7 @@ Bytes make_frame(const GstVideoInfo& info, const std::string& fill, unsigned see
       Picture picture{component.width, component.height, {}};
       for (int y = 0; y < component.height; ++y)
         for (int x = 0; x < component.width; ++x)
-          picture.codes.push_back(filled_code(fill, component, x, y, random()));
+          picture.codes.push_back(filled_code(pattern, component, x, y, &random));
       convolve::encode_component(picture, view, p, c);
     }
   return frame;

@@ -45,12 +45,15 @@ class Storm {
     finish();
     std::printf(
         "figure: seed %llu: %llu cases, %lld frames, %lld element / %lld engine, %lld refused, "
-        "%lld samples exact, %lld neighbours (%lld unchecked), %d failed, %.0f seconds\n",
+        "%lld samples exact, %lld neighbours (%lld unchecked), %d failed, %.0f seconds, the "
+        "slowest "
+        "case %.1f (%s)\n",
         static_cast<unsigned long long>(line_.seed), static_cast<unsigned long long>(played_),
         static_cast<long long>(all_.frames), static_cast<long long>(element_frames_),
         static_cast<long long>(all_.frames - element_frames_), static_cast<long long>(all_.refused),
         static_cast<long long>(all_.exact), static_cast<long long>(all_.neighbours),
-        static_cast<long long>(all_.unchecked), failures_, elapsed());
+        static_cast<long long>(all_.unchecked), failures_, elapsed(), slowest_.count(),
+        slowest_name_.c_str());
     // However many frames: one test, which passes or does not.
     const bool good = failures_ == 0 && all_.frames > 0;
     std::printf("%d passed, %d failed\n", good ? 1 : 0, good ? 0 : 1);
@@ -108,7 +111,12 @@ class Storm {
   /// True if nothing is wrong.
   bool play(const Case& c, const std::string& name) {
     ++played_;
+    const Clock::time_point begin = Clock::now();
     const Outcome outcome = child_.play(c, Seconds(line_.limit));
+    if (const Seconds taken = Clock::now() - begin; taken > slowest_) {
+      slowest_ = taken;
+      slowest_name_ = name;
+    }
     all_.add(outcome);
     if (std::all_of(c.tracks.begin(), c.tracks.end(),
                     [](const Track& track) { return track.kind == Kind::kElement; }))
@@ -157,6 +165,8 @@ class Storm {
   Outcome all_;
   std::int64_t element_frames_ = 0;
   std::uint64_t played_ = 0;  ///< Cases.
+  Seconds slowest_{0};        ///< What the slowest case took, to be seen beside the limit.
+  std::string slowest_name_;
   int failures_ = 0;
 };
 
