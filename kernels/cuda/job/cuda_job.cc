@@ -188,6 +188,12 @@ Status CudaJob::reserve_intermediate() {
   Result<DeviceMemory> memory = DeviceMemory::make(size.bytes, core_->stream());
   if (!memory.ok()) return memory.status();
   intermediate_ = std::move(memory.value());
+  // The launches of separable-spline read ahead lines of coefficients that no launch has written.
+  if (plan_.form == Form::kSeparableSpline) {
+    const Status status =
+        CONVOLVE_CUDA(cudaMemsetAsync(intermediate_.data(), 0, size.bytes, core_->stream()));
+    if (!status.ok()) return status;
+  }
   arguments_.intermediate = intermediate_.data();
   arguments_.intermediate_pitch = static_cast<std::int64_t>(size.pitch);
   return {};
