@@ -7,7 +7,7 @@
 
 namespace cudaconvolve {
 
-/// What is known of the stream that comes.
+/// What upstream and the caps say of a stream, as far as it decides how many frames are in flight.
 struct StreamKind {
   bool live = false;
   /// Whether it is live is known, and how long a frame lasts.

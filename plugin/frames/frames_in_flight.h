@@ -37,7 +37,7 @@ class FramesInFlight {
   /// Waits until all are pushed; returns as add() does.
   GstFlowReturn drain();
 
-  /// The same after a flush, which has made an end of frames: what they came to is forgotten.
+  /// Waits, after a flush, until no frame is left, and forgets what they came to.
   void discard();
 
   /// Ends the thread; no frame is left.

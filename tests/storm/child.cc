@@ -40,7 +40,8 @@ Child::Seconds processor_time(pid_t process) {
   clockid_t clock;
   timespec time = {};
   if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return {};
-  return Child::Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
+  return Child::Seconds(static_cast<double>(time.tv_sec) +
+                        1e-9 * static_cast<double>(time.tv_nsec));
 }
 
 /// True if a worker that said nothing for `waited`, and used `used` of it, will not answer or takes

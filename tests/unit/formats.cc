@@ -142,4 +142,19 @@ Result<Plan> plan_of(const FrameFormat& format, const std::string& mask, KernelK
   return make_plan(format, mask_of(mask), options, h100());
 }
 
+Options forced(KernelKind kernel, int tile_width) {
+  Options options;
+  options.kernel = kernel;
+  options.tile_width = tile_width;
+  return options;
+}
+
+std::string plan_text(const char* mask, const DeviceCapabilities& device, Options options,
+                      int depth) {
+  Result<Plan> plan = make_plan(grey(3840, 2160, depth), mask_of(mask), options, device);
+  if (!plan.ok()) return plan.status().message();
+  plan.value().predicted_us = 0;
+  return plan.value().to_string();
+}
+
 }  // namespace convolve::unit

@@ -40,4 +40,12 @@ DeviceCapabilities cpu();
 Result<Plan> plan_of(const FrameFormat& format, const std::string& mask,
                      KernelKind kernel = KernelKind::kAuto);
 
+/// Options with that kernel.
+Options forced(KernelKind kernel, int tile_width = 0);
+
+/// The plan for a grey picture of 3840 x 2160 as text, or why there is none. Without the
+/// prediction, which changes with every better constant.
+std::string plan_text(const char* mask, const DeviceCapabilities& device, Options options = {},
+                      int depth = 8);
+
 }  // namespace convolve::unit

@@ -38,7 +38,7 @@ std::vector<std::byte> encode_fragments(const Mask& mask, const SeparableDigits&
   return bytes_of(fragments.words);
 }
 
-/// What the plan's form computes with, as its kernel reads it.
+/// The weights of the plan in the layout in which the kernel of its form reads them.
 std::vector<std::byte> encode(const PreparedPlan& planned, const DeviceCapabilities& device,
                               LaunchArguments& arguments) {
   const Plan& plan = planned.plan;

@@ -9,7 +9,7 @@
 namespace convolve {
 namespace {
 
-/// Of the forms of separable that make several launches.
+/// The memory between the launches of kernel separable: the largest that a component group needs.
 IntermediateSize separable_size(const FrameFormat& format, const Plan& plan,
                                 const LaunchArguments& arguments) {
   ComponentGroup groups[kMaxGroups];

@@ -70,7 +70,7 @@ struct TensorGrid {
   std::uint32_t edge_reciprocal = 0;  ///< The same for the edges.
 };
 
-/// What a plane asks of those who store its samples.
+/// How the samples of a plane are stored, which the kernels ask before each store.
 struct TensorStores {
   bool copies = false;  ///< Some phase is copied, not filtered.
   bool tail = false;    ///< BytePhases::tail.

@@ -28,8 +28,9 @@ inline std::size_t no_shared_bytes(const TensorArguments&) {
 template <auto kValue>
 using Constant = std::integral_constant<decltype(kValue), kValue>;
 
-/// What select(quantiser) returns, where `quantiser` becomes a Constant: the one place where a
-/// quantiser chooses code, be it the host that selects a kernel or a kernel that has them all.
+/// Calls select(quantiser) with the quantiser as a Constant and returns its result. This is the one
+/// place where a quantiser chooses code, for the host that selects a kernel and for a kernel that
+/// has the code of all quantisers.
 #pragma nv_exec_check_disable
 template <class Select>
 CONVOLVE_HD auto with_quantiser(Quantiser quantiser, const Select& select) {
@@ -38,13 +39,14 @@ CONVOLVE_HD auto with_quantiser(Quantiser quantiser, const Select& select) {
   return select(Constant<Quantiser::kGeneral>{});
 }
 
-/// What select(shift) returns for PairWindow::shift as a Constant.
+/// Calls select(shift) with PairWindow::shift as a Constant and returns its kernel.
 template <class Select>
 TensorKernel with_pair_shift(const TensorArguments& a, const Select& select) {
   return a.pairs.shift == 0 ? select(Constant<0>{}) : select(Constant<1>{});
 }
 
-/// What select(row_groups, shift) returns for the window of pairs, both as Constants.
+/// Calls select(row_groups, shift) with both numbers of the window of pairs as Constants and
+/// returns its kernel.
 template <class Select>
 TensorKernel with_pair_window(const TensorArguments& a, const Select& select) {
   return with_pair_shift(a, [&](auto shift) {

@@ -67,7 +67,7 @@ __device__ __forceinline__ void for_each_sum(int (&sums)[4], const Work& work) {
   for (int k = 0; k < 4; ++k)
     work(sums[k], k);
 }
-/// The same for an array of products, of any dimensions.
+/// Calls work(sum, k) for each sum of each product of an array of any dimensions.
 template <int kCount, class Products, class Work>
 __device__ __forceinline__ void for_each_sum(Products (&sums)[kCount], const Work& work) {
 #pragma unroll
