@@ -18,28 +18,15 @@ class DoubtfulMemory {
   DoubtfulMemory& operator=(const DoubtfulMemory&) = delete;
 
   /// Keeps all memory of `buffer`.
-  void keep(GstBuffer* buffer) {
-    for (guint m = 0; m < gst_buffer_n_memory(buffer); ++m)
-      kept_.push_back(gst_memory_ref(gst_buffer_peek_memory(buffer, m)));
-  }
+  void keep(GstBuffer* buffer);
 
   bool empty() const { return kept_.empty(); }
 
   /// The device has come to rest.
-  void release() {
-    for (GstMemory* memory : kept_)
-      gst_memory_unref(memory);
-    kept_.clear();
-  }
+  void release();
 
   /// The device is lost: what it may still write is never freed. The leaks tracer is told.
-  void abandon() {
-    for (GstMemory* memory : kept_) {
-      GST_MINI_OBJECT_FLAG_SET(memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
-      GST_OBJECT_FLAG_SET(memory->allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-    }
-    kept_.clear();
-  }
+  void abandon();
 
  private:
   std::vector<GstMemory*> kept_;

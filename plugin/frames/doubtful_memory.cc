@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "plugin/frames/doubtful_memory.h"
+
+#include <mutex>
+
+namespace cudaconvolve {
+namespace {
+
+/// What lost devices may still write. Never destroyed; it holds the memory in sight of tools that
+/// look for leaks.
+struct Abandoned {
+  std::mutex mutex;
+  std::vector<GstMemory*> memory;
+};
+
+Abandoned& abandoned() {
+  static Abandoned& all = *new Abandoned;
+  return all;
+}
+
+}  // namespace
+
+void DoubtfulMemory::keep(GstBuffer* buffer) {
+  for (guint m = 0; m < gst_buffer_n_memory(buffer); ++m)
+    kept_.push_back(gst_memory_ref(gst_buffer_peek_memory(buffer, m)));
+}
+
+void DoubtfulMemory::release() {
+  for (GstMemory* memory : kept_)
+    gst_memory_unref(memory);
+  kept_.clear();
+}
+
+void DoubtfulMemory::abandon() {
+  const std::lock_guard lock(abandoned().mutex);
+  for (GstMemory* memory : kept_) {
+    GST_MINI_OBJECT_FLAG_SET(memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+    GST_OBJECT_FLAG_SET(memory->allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    abandoned().memory.push_back(memory);
+  }
+  kept_.clear();
+}
+
+}  // namespace cudaconvolve
