@@ -5,9 +5,9 @@
 #include <atomic>
 #include <utility>
 
+#include "kernels/core/base/thread_pool.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/cpu_job.h"
-#include "kernels/cpu/thread_pool.h"
 
 namespace convolve {
 namespace {

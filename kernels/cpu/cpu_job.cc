@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/base/thread_pool.h"
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
 #include "kernels/cpu/separable.h"
 #include "kernels/cpu/shift.h"
-#include "kernels/cpu/thread_pool.h"
 
 namespace convolve {
 namespace {

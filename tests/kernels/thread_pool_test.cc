@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // What a pool of threads must keep that no picture shows: who takes part, in which process, and
 // that signals stay with the application.
-#include "kernels/cpu/thread_pool.h"
+#include "kernels/core/base/thread_pool.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -286,16 +286,16 @@ CPU = [
           "for (int i = 0; i < count; ++i, src", "for (int i = 0; i + 1 < count; ++i, src"),
 
     # The pool of threads.
-    Fault("pool-does-not-wait-for-workers", "kernels/cpu/thread_pool.cc",
+    Fault("pool-does-not-wait-for-workers", "kernels/core/base/thread_pool.cc",
           "done_.wait(lock, [&batch] { return batch.active == 0; });",
           "done_.wait(lock, [&batch] { return batch.active >= 0; });"),
-    Fault("pool-worker-in-the-callers-scratch", "kernels/cpu/thread_pool.cc",
+    Fault("pool-worker-in-the-callers-scratch", "kernels/core/base/thread_pool.cc",
           "const int worker = batch->joined++;", "const int worker = batch->joined++ - 1;"),
-    Fault("pool-keeps-a-batch-that-is-done", "kernels/cpu/thread_pool.cc",
+    Fault("pool-keeps-a-batch-that-is-done", "kernels/core/base/thread_pool.cc",
           "    *link = batch.next;\n", ""),
-    Fault("pool-of-the-parent-after-a-fork", "kernels/cpu/thread_pool.cc",
+    Fault("pool-of-the-parent-after-a-fork", "kernels/core/base/thread_pool.cc",
           "++g_generation;", "g_generation += 0;"),
-    Fault("pool-takes-signals", "kernels/cpu/thread_pool.cc", "sigfillset(&all);",
+    Fault("pool-takes-signals", "kernels/core/base/thread_pool.cc", "sigfillset(&all);",
           "sigemptyset(&all);"),
 ]
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/thread_pool.h"
+#include "kernels/core/base/thread_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
