@@ -61,7 +61,7 @@ DeviceCore::DeviceCore(const Context& context, LogCallback log,
     : context_(context),
       log_(std::move(log)),
       stop_(std::move(stop)),
-      staging_(context.device, stop_.get()) {}
+      staging_(context, stop_.get()) {}
 
 Result<std::shared_ptr<DeviceCore>> DeviceCore::open(const Context& context, LogCallback log,
                                                      std::shared_ptr<const StopSignal> stop) {
@@ -86,7 +86,7 @@ Status DeviceCore::initialise() {
   Result<Stream> stream = Stream::make();
   if (!stream.ok()) return stream.status();
   stream_ = std::move(stream.value());
-  staging_.use(stream_.get(), stream_.get());
+  staging_.use(stream_.get(), stream_.get(), Waiting::kEager);
   Result<Event> done = Event::make(cudaEventDisableTiming);
   if (!done.ok()) return done.status();
   done_ = std::move(done.value());
@@ -120,7 +120,7 @@ FrameStreams DeviceCore::streams() const {
 }
 
 Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
-  auto slot = std::make_unique<FrameSlot>(context_.device, stop_.get());
+  auto slot = std::make_unique<FrameSlot>(context_, stop_.get());
   if (Status status = slot->initialise(); !status.ok()) return status;
   return slot;
 }

@@ -56,13 +56,17 @@ Status FrameSlot::reserve(std::size_t bytes, const FrameStreams& streams) {
 }
 
 Status FrameSlot::begin(const FrameStreams& streams) {
-  if (!working_) device_begins_work();
+  // The other field of the frame, or a frame that a stop has left behind.
+  const bool in_use = working_;
+  if (!in_use) device_begins_work();
   working_ = true;
   streams_ = streams;
-  staging_.use(streams.upload, streams.download);
+  staging_.use(streams.upload, streams.download, streams.waiting());
   Status status;
-  if (begun_ && streams.apart()) {
-    // The other field of the frame is still read by its kernels, or on its way back.
+  // What the other field of the frame left on the device is about to be written over.
+  if (begun_ && staging_.has_more()) status = staging_.finish();
+  if (status.ok() && in_use && streams.apart()) {
+    // It is still read by its kernels, or on its way back.
     status = wait_across(streams.upload, end_);
     if (status.ok()) status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams.download));
     if (status.ok()) status = wait_across(streams.kernels, done_);
@@ -104,10 +108,12 @@ Status FrameSlot::end(const FrameStreams& streams) {
 Status FrameSlot::finish() {
   Status status = staging_.finish();
   if (status.ok() || (status.code() == Code::kStopped && owes_wait_))
-    if (Status ended = wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_); !ended.ok())
+    if (Status ended =
+            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting());
+        !ended.ok())
       status = ended;
   owes_wait_ = false;
-  staging_.forget_downloads();
+  staging_.forget();
   if (!status.ok()) return status;
   come_to_rest();
   if (!timing_) return {};

@@ -24,15 +24,17 @@ struct FrameStreams {
   cudaStream_t download = nullptr;
 
   bool apart() const { return upload != kernels; }
+  /// How a frame on them is waited for.
+  Waiting waiting() const { return apart() ? Waiting::kFrugal : Waiting::kEager; }
 };
 
 /// Used by one thread at a time: first by the one that enqueues the frame, then by the one that
 /// waits for it. The context must be current.
 class FrameSlot {
  public:
-  /// `device` is the ordinal that waits count for (wait.h); `stop` may be null and outlives this.
-  FrameSlot(int device, const StopSignal* stop)
-      : device_(device), stop_(stop), staging_(device, stop) {}
+  /// `stop` may be null and outlives this.
+  FrameSlot(const Context& context, const StopSignal* stop)
+      : device_(context.device), stop_(stop), staging_(context, stop) {}
   ~FrameSlot();
   FrameSlot(const FrameSlot&) = delete;
   FrameSlot& operator=(const FrameSlot&) = delete;
@@ -85,7 +87,7 @@ class FrameSlot {
  private:
   Status grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream);
 
-  int device_;
+  int device_;  ///< The ordinal that waits count for (wait.h).
   const StopSignal* stop_;
   FrameStreams streams_;
   Staging staging_;

@@ -2,13 +2,11 @@
 #include "kernels/cuda/runtime/staging.h"
 
 #include <algorithm>
-#include <cstring>
-#include <iterator>
-#include <utility>
+#include <array>
 
+#include "kernels/core/base/thread_pool.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/staging_buffers.h"
-#include "kernels/cuda/runtime/wait.h"
 
 namespace convolve {
 namespace {
@@ -17,119 +15,105 @@ namespace {
 // the host's cache between the two copies.
 static_assert(kStagingBufferBytes >= std::size_t{4} * 32768 * 8, "a row must fit a buffer");
 
-/// Buffers that may cross while the host copies another.
-constexpr std::size_t kMostSlots = 8;
-
-constexpr std::chrono::milliseconds kNoWait{0};
-
-/// Copies rows between host planes; one copy where both are dense.
-void copy_rows(std::uint8_t* dst, std::ptrdiff_t dst_pitch, const std::uint8_t* src,
-               std::ptrdiff_t src_pitch, std::size_t row_bytes, int rows) {
-  const std::ptrdiff_t dense = static_cast<std::ptrdiff_t>(row_bytes);
-  if (dst_pitch == dense && src_pitch == dense) {
-    std::memcpy(dst, src, row_bytes * static_cast<std::size_t>(rows));
-    return;
-  }
-  for (int y = 0; y < rows; ++y)
-    std::memcpy(dst + y * dst_pitch, src + y * src_pitch, row_bytes);
-}
+/// A part is worth its copy across the bus, some microseconds of the driver's time, and a thread
+/// that wakes for it.
+constexpr std::size_t kLeastPartBytes = std::size_t{256} << 10;
 
 }  // namespace
 
-Staging::~Staging() {
-  release();
+Staging::Staging(const Context& context, const StopSignal* stop)
+    : context_(context),
+      up_{nullptr, context.device, stop},
+      down_{nullptr, context.device, stop},
+      part_bytes_(kStagingBufferBytes) {}
+
+void Staging::use(cudaStream_t upload, cudaStream_t download, Waiting waiting) {
+  up_.stream = upload;
+  down_.stream = download;
+  up_.waiting = down_.waiting = waiting;
 }
 
 Status Staging::reserve(std::size_t bytes) {
-  while (slots_.size() < std::min(kMostSlots, bytes / kStagingBufferBytes + 1))
-    if (Status status = add(); !status.ok()) return status;
+  part_bytes_ =
+      std::clamp(bytes / (kThreads * kBuffersOfRing), kLeastPartBytes, kStagingBufferBytes);
+  const std::size_t parts = bytes / part_bytes_ + 1;
+  const std::size_t threads = std::min({kThreads, parts, static_cast<std::size_t>(usable_cores())});
+  while (rings_.size() < threads)
+    rings_.emplace_back();
+  Status status;
+  for (std::size_t count = 1; status.ok() && count <= kBuffersOfRing; ++count)
+    status = add_buffers(count);
+  // Fewer buffers do, too, and so do fewer rings.
+  while (rings_.size() > 1 && rings_.back().down.buffers() == 0)
+    rings_.pop_back();
+  const bool enough = rings_.front().down.buffers() > 0;
+  return status.code() == Code::kOutOfMemory && enough ? Status() : status;
+}
+
+/// Sees to it that each ring has `count` buffers at least.
+Status Staging::add_buffers(std::size_t count) {
+  for (Rings& rings : rings_)
+    for (StagingRing* ring : {&rings.up, &rings.down}) {
+      if (ring->buffers() >= count) continue;
+      if (Status status = ring->add_buffer(); !status.ok()) return status;
+    }
   return {};
 }
 
-/// The slot taken last that nothing crosses any more, or the end. What was used last is most likely
-/// in the host's cache still.
-Staging::Slots::iterator Staging::last_passed() {
-  for (auto slot = slots_.end(); slot != slots_.begin();) {
-    --slot;
-    if (!slot->busy || passes_within(slot->crossed.get(), kNoWait)) return slot;
+/// Calls add(part) for parts of the rows.
+template <class Add>
+void Staging::cut(const PlaneMemory& host, const PlaneMemory& device, int row_bytes, int rows,
+                  const Add& add) const {
+  const int most = std::max(1, static_cast<int>(part_bytes_) / std::max(row_bytes, 1));
+  for (int y = 0; y < rows; y += most) {
+    StagedRows part;
+    part.host = {host.data + y * host.pitch, host.pitch, Memory::kHost};
+    part.device = {device.data + y * device.pitch, device.pitch, Memory::kCuda};
+    part.row_bytes = row_bytes;
+    part.rows = std::min(most, rows - y);
+    add(part);
   }
-  return slots_.end();
 }
 
-/// A slot that nothing crosses any more: a new one if all are busy and there may be more of them,
-/// else the one that was taken first.
-Result<Staging::Slot*> Staging::take() {
-  auto slot = last_passed();
-  if (slot == slots_.end() && slots_.size() < kMostSlots) {
-    Status status = add();
-    // Fewer buffers do, too.
-    if (!status.ok() && (status.code() != Code::kOutOfMemory || slots_.empty())) return status;
-    if (status.ok()) slot = std::prev(slots_.end());
-  }
-  if (slot == slots_.end()) slot = slots_.begin();
-  if (Status status = settle(*slot); !status.ok()) return status;
-  slots_.splice(slots_.end(), slots_, slot);
-  return &*slot;
+/// work(r) for each pair of rings, each by one thread, in the context. Returns the first failure.
+template <class Work>
+Status Staging::on_rings(const Work& work) {
+  const int rings = static_cast<int>(rings_.size());
+  std::array<Status, kThreads> status;
+  run_bands(rings, rings, [&](int r, int) {
+    const std::size_t i = static_cast<std::size_t>(r);
+    const CurrentContext current(context_);
+    status[i] = current.status().ok() ? work(i) : current.status();
+  });
+  const auto failed =
+      std::find_if(status.begin(), status.end(), [](const Status& s) { return !s.ok(); });
+  return failed == status.end() ? Status() : *failed;
 }
 
-Status Staging::add() {
-  Result<Event> crossed = Event::make(cudaEventDisableTiming);
-  if (!crossed.ok()) return crossed.status();
-  Result<void*> memory = take_staging_buffer();
-  if (!memory.ok()) return memory.status();
-  Slot slot;
-  slot.memory = memory.value();
-  slot.crossed = std::move(crossed.value());
-  slots_.push_back(std::move(slot));
-  return {};
+void Staging::add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
+  cut(src, dst, row_bytes, rows, [this](const StagedRows& part) { uploads_.push_back(part); });
 }
 
-/// Waits for what crosses in `slot`, and brings it to host memory if that is where it belongs.
-Status Staging::settle(Slot& slot) {
-  if (!slot.busy) return {};
-  if (Status status = wait_for(slot.crossed.get(), device_, stop_); !status.ok()) return status;
-  slot.busy = false;
-  if (slot.dst.data != nullptr)
-    copy_rows(slot.dst.data, slot.dst.pitch, static_cast<const std::uint8_t*>(slot.memory),
-              slot.row_bytes, static_cast<std::size_t>(slot.row_bytes), slot.rows);
-  slot.dst = PlaneMemory();
-  return {};
-}
-
-/// The copy of `slot` is enqueued.
-Status Staging::cross(Slot& slot, cudaStream_t stream) {
-  Status status = CONVOLVE_CUDA(cudaEventRecord(slot.crossed.get(), stream));
-  slot.busy = status.ok();
+Status Staging::upload() {
+  if (uploads_.empty()) return {};
+  Status status = on_rings([this](std::size_t r) {
+    Status sent;
+    for (std::size_t p = r; sent.ok() && p < uploads_.size(); p += rings_.size())
+      sent = up_.stop != nullptr && up_.stop->raised() ? stopped()
+                                                       : rings_[r].up.send(uploads_[p], up_);
+    return sent;
+  });
+  uploads_.clear();
   return status;
 }
 
-Status Staging::upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
-  const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  const int most = static_cast<int>(kStagingBufferBytes / std::max<std::size_t>(bytes, 1));
-  for (int y = 0; y < rows; y += most) {
-    const int count = std::min(most, rows - y);
-    Result<Slot*> slot = take();
-    if (!slot.ok()) return slot.status();
-    auto* const buffer = static_cast<std::uint8_t*>(slot.value()->memory);
-    copy_rows(buffer, row_bytes, src.data + y * src.pitch, src.pitch, bytes, count);
-    Status status = CONVOLVE_CUDA(cudaMemcpy2DAsync(
-        dst.data + y * dst.pitch, static_cast<std::size_t>(dst.pitch), buffer, bytes, bytes,
-        static_cast<std::size_t>(count), cudaMemcpyHostToDevice, upload_));
-    if (status.ok()) status = cross(*slot.value(), upload_);
-    if (!status.ok()) return status;
-  }
-  return {};
-}
-
 Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& copy) {
+  if (rings_.empty())
+    if (Status status = reserve(0); !status.ok()) return status;
   for (std::size_t offset = 0; offset < bytes; offset += kStagingBufferBytes) {
     const std::size_t count = std::min(kStagingBufferBytes, bytes - offset);
-    Result<Slot*> slot = take();
-    if (!slot.ok()) return slot.status();
-    std::memcpy(slot.value()->memory, static_cast<const std::byte*>(src) + offset, count);
-    Status status = CONVOLVE_CUDA(copy(slot.value()->memory, offset, count));
-    if (status.ok()) status = cross(*slot.value(), upload_);
-    if (!status.ok()) return status;
+    if (Status status = rings_.front().up.send(src, offset, count, copy, up_); !status.ok())
+      return status;
   }
   return {};
 }
@@ -137,50 +121,44 @@ Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& co
 Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
   return upload(src, bytes, [&](const void* buffer, std::size_t offset, std::size_t count) {
     return cudaMemcpyAsync(static_cast<std::byte*>(dst) + offset, buffer, count,
-                           cudaMemcpyHostToDevice, upload_);
+                           cudaMemcpyHostToDevice, up_.stream);
   });
 }
 
-Status Staging::download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
-  const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  const int most = static_cast<int>(kStagingBufferBytes / std::max<std::size_t>(bytes, 1));
-  for (int y = 0; y < rows; y += most) {
-    const int count = std::min(most, rows - y);
-    Result<Slot*> taken = take();
-    if (!taken.ok()) return taken.status();
-    Slot& slot = *taken.value();
-    Status status = CONVOLVE_CUDA(cudaMemcpy2DAsync(
-        slot.memory, bytes, src.data + y * src.pitch, static_cast<std::size_t>(src.pitch), bytes,
-        static_cast<std::size_t>(count), cudaMemcpyDeviceToHost, download_));
-    if (status.ok()) status = cross(slot, download_);
-    if (!status.ok()) return status;
-    slot.dst = {dst.data + y * dst.pitch, dst.pitch, Memory::kHost};
-    slot.row_bytes = row_bytes;
-    slot.rows = count;
-  }
+void Staging::add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
+                           int rows) {
+  cut(dst, src, row_bytes, rows,
+      [this](const StagedRows& part) { rings_[downloads_++ % rings_.size()].down.add(part); });
+}
+
+Status Staging::download() {
+  // By turns, in the order in which they were noted.
+  for (std::size_t b = 0; b < kBuffersOfRing; ++b)
+    for (Rings& rings : rings_)
+      if (Status status = rings.down.fetch(down_); !status.ok()) return status;
   return {};
+}
+
+bool Staging::has_more() const {
+  return std::any_of(rings_.begin(), rings_.end(),
+                     [](const Rings& rings) { return rings.down.has_more(); });
 }
 
 Status Staging::finish() {
-  // In the order in which they were enqueued, so that the host copies what has come while the rest
-  // crosses.
-  for (Slot& slot : slots_) {
-    if (slot.dst.data == nullptr) continue;
-    if (Status status = settle(slot); !status.ok()) return status;
-  }
-  return {};
+  if (downloads_ == 0) return {};
+  downloads_ = 0;
+  return on_rings([this](std::size_t r) { return rings_[r].down.land(down_); });
 }
 
-void Staging::forget_downloads() {
-  for (Slot& slot : slots_)
-    slot.dst = PlaneMemory();
+void Staging::forget() {
+  uploads_.clear();
+  downloads_ = 0;
+  for (Rings& rings : rings_)
+    rings.down.forget();
 }
 
 void Staging::release() {
-  forget_downloads();
-  for (Slot& slot : slots_)
-    if (!slot.busy || passes_within(slot.crossed.get(), kNoWait)) give_staging_buffer(slot.memory);
-  slots_.clear();
+  rings_.clear();
 }
 
 }  // namespace convolve

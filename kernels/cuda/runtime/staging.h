@@ -4,94 +4,91 @@
 // A copy between pageable memory and the device goes through the driver, which waits inside the
 // call for what is before it on the stream: after a kernel that never ends, for ever. So pageable
 // memory is copied here by the host, part by part, and each part crosses asynchronously. While
-// one part crosses, the host copies the next.
+// one part crosses, the host copies the next. One thread copies far less than the bus takes, so
+// the parts of a frame are shared among several threads of the process's pool.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <functional>
-#include <list>
+#include <vector>
 
 #include "kernels/core/base/stop_signal.h"
-#include "kernels/cuda/runtime/handles.h"
-#include "kernels/cuda/runtime/planes.h"
+#include "kernels/cuda/runtime/context.h"
+#include "kernels/cuda/runtime/staging_ring.h"
 
 namespace convolve {
 
-/// A ring of page-locked buffers that belongs to a stream. Used by one thread at a time, while the
-/// context of the stream is current. Errors of all functions: kOutOfMemory, kStopped, kDeviceLost
-/// and those of CUDA.
+/// Used by one thread at a time, while `context` is current. Errors of all functions: kOutOfMemory,
+/// kStopped, kDeviceLost and those of CUDA.
 class Staging {
  public:
-  /// `device` is the ordinal that waits count for (wait.h); `stop` may be null and outlives this.
-  Staging(int device, const StopSignal* stop) : device_(device), stop_(stop) {}
-  ~Staging();
+  /// `context` is that of the streams; `stop` may be null and outlives this.
+  Staging(const Context& context, const StopSignal* stop);
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// After the constructor: the streams that copies go to.
-  void use(cudaStream_t upload, cudaStream_t download) {
-    upload_ = upload;
-    download_ = download;
-  }
+  /// After the constructor: the streams that copies go to, and how threads wait for them.
+  void use(cudaStream_t upload, cudaStream_t download, Waiting waiting);
 
   /// Takes the memory for frames of `bytes` now, so that none is taken while they cross.
   Status reserve(std::size_t bytes);
 
-  /// Copies `rows` rows of `row_bytes` from host memory to the device. The source may be used again
-  /// when this returns.
-  Status upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+  /// Notes `rows` rows of `row_bytes` of host memory for upload().
+  void add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+  /// Copies what was noted to the device. The sources may be used again when this returns.
+  Status upload();
 
-  /// Copies `bytes` bytes of host memory to wherever copy(from, offset, count) takes them: it
-  /// enqueues a copy of `count` bytes, those from `offset` on, out of page-locked memory. The
-  /// source may be used again when this returns.
-  using EnqueueCopy =
-      std::function<cudaError_t(const void* from, std::size_t offset, std::size_t count)>;
+  /// Copies `bytes` bytes of host memory to wherever `copy` takes them. The source may be used
+  /// again when this returns.
   Status upload(const void* src, std::size_t bytes, const EnqueueCopy& copy);
 
   /// Copies `bytes` bytes of host memory to device memory. The source may be used again when this
   /// returns.
   Status upload(void* dst, const void* src, std::size_t bytes);
 
-  /// Copies `rows` rows of `row_bytes` from the device to host memory, which is complete only after
-  /// finish().
-  Status download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+  /// Notes `rows` rows of `row_bytes` of the device for download().
+  void add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+  /// Enqueues copies of as much of what was noted as there are buffers for.
+  Status download();
+  /// True if finish() has copies to enqueue itself, out of device memory that must stay as it is
+  /// until then.
+  bool has_more() const;
 
-  /// Waits for all downloads and brings them to where they belong.
+  /// Waits for everything noted for download, and brings it to host memory.
   Status finish();
 
-  /// Nothing is written to host memory any more: downloads on their way are left where they are.
-  void forget_downloads();
+  /// Forgets what was noted: nothing is written to host memory any more, downloads on their way are
+  /// left where they are.
+  void forget();
 
   /// Gives back the memory of buffers that have crossed. What the device may still write stays
   /// allocated for good.
   void release();
 
  private:
-  /// One buffer, and what it waits for.
-  struct Slot {
-    void* memory = nullptr;
-    Event crossed;
-    bool busy = false;  ///< `crossed` was recorded and not waited for.
-    /// Rows on their way to host memory; no address if there are none.
-    PlaneMemory dst;
-    int row_bytes = 0;
-    int rows = 0;
+  /// How many threads share a frame. One brings some 9 GB/s each way, the bus takes 49 GB/s.
+  static constexpr std::size_t kThreads = 4;
+  static constexpr std::size_t kBuffersOfRing = 2;
+
+  Status add_buffers(std::size_t count);
+  template <class Add>
+  void cut(const PlaneMemory& host, const PlaneMemory& device, int row_bytes, int rows,
+           const Add& add) const;
+  template <class Work>
+  Status on_rings(const Work& work);
+
+  /// What one thread at a time uses, so that no two wait for each other.
+  struct Rings {
+    StagingRing up, down;
   };
 
-  using Slots = std::list<Slot>;
-
-  Result<Slot*> take();
-  Slots::iterator last_passed();
-  Status add();
-  Status settle(Slot& slot);
-  Status cross(Slot& slot, cudaStream_t stream);
-
-  int device_;
-  const StopSignal* stop_;
-  cudaStream_t upload_ = nullptr, download_ = nullptr;
-  Slots slots_;  ///< In the order in which they were taken, the last one behind.
+  const Context context_;
+  StagingWay up_, down_;
+  std::vector<Rings> rings_;         ///< None until they are needed.
+  std::vector<StagedRows> uploads_;  ///< Noted.
+  std::size_t downloads_ = 0;        ///< How many parts were noted.
+  std::size_t part_bytes_;           ///< The size of a part of a frame.
 };
 
 }  // namespace convolve

@@ -108,6 +108,7 @@ Status copy_rows(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cuda
   return {};
 }
 
+/// What goes through staging is only noted.
 Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& dst,
                   const PlaneMemory& src, int row_bytes, int rows) {
   const bool from_device = src.memory == Memory::kCuda, to_device = dst.memory == Memory::kCuda;
@@ -118,8 +119,11 @@ Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& ds
     return copy_rows(dst, src, row_bytes, rows, cudaMemcpyHostToDevice, slot.streams().upload);
   if (dst.memory == Memory::kPageLocked)
     return copy_rows(dst, src, row_bytes, rows, cudaMemcpyDeviceToHost, slot.streams().download);
-  return to_device ? slot.staging().upload(dst, src, row_bytes, rows)
-                   : slot.staging().download(dst, src, row_bytes, rows);
+  if (to_device)
+    slot.staging().add_upload(dst, src, row_bytes, rows);
+  else
+    slot.staging().add_download(dst, src, row_bytes, rows);
+  return {};
 }
 
 /// A frame as its memory is now: what was page-locked is ordinary memory once the context is gone
@@ -190,13 +194,9 @@ Status FrameTransfer::bring(FramePlanes& in, FramePlanes& out) {
 }
 
 Status FrameTransfer::upload(const FramePlanes& in) {
-  if (dense_src_) {
-    const std::size_t bytes = dense_bytes(src_.format);
-    return src_.memory == Memory::kPageLocked
-               ? copy_run(slot_.source(), src_.data[0], bytes, cudaMemcpyHostToDevice,
-                          slot_.streams().upload)
-               : slot_.staging().upload(slot_.source(), src_.data[0], bytes);
-  }
+  if (dense_src_ && src_.memory == Memory::kPageLocked)
+    return copy_run(slot_.source(), src_.data[0], dense_bytes(src_.format), cudaMemcpyHostToDevice,
+                    slot_.streams().upload);
   for (int p = 0; p < src_.format.plane_count; ++p) {
     const PlaneFormat& plane = src_.format.planes[p];
     const std::size_t i = static_cast<std::size_t>(p);
@@ -206,7 +206,7 @@ Status FrameTransfer::upload(const FramePlanes& in) {
         !status.ok())
       return status;
   }
-  return {};
+  return slot_.staging().upload();
 }
 
 Status FrameTransfer::copy_back(bool filtered, const FramePlanes& from) {
@@ -227,6 +227,7 @@ Status FrameTransfer::give_back(const FramePlanes& out) {
   for (int p = 0; p < src_.format.plane_count; ++p)
     untouched[static_cast<std::size_t>(p)] = plane_of(src_, p);
   Status status = copy_back(false, untouched);
+  if (status.ok()) status = slot_.staging().upload();
   if (!status.ok() || dst_.memory == Memory::kCuda) return status;
   bool all_filtered = true;
   for (int p = 0; p < src_.format.plane_count; ++p)
@@ -234,7 +235,8 @@ Status FrameTransfer::give_back(const FramePlanes& out) {
   if (dense_dst_ && all_filtered && dst_.memory == Memory::kPageLocked)
     return copy_run(dst_.data[0], slot_.destination(), dense_bytes(dst_.format),
                     cudaMemcpyDeviceToHost, slot_.streams().download);
-  return copy_back(true, out);
+  status = copy_back(true, out);
+  return status.ok() ? slot_.staging().download() : status;
 }
 
 }  // namespace convolve

@@ -16,14 +16,21 @@ namespace convolve {
 /// device still end.
 inline constexpr std::chrono::seconds kLongestSilence{5};
 
-/// How long a thread that waits for the GPU sleeps before it looks again.
+/// How long a thread that has waited for some time sleeps before it looks again.
 inline constexpr std::chrono::microseconds kNap{50};
+
+/// What a thread does while it waits.
+enum class Waiting : int {
+  kEager,   ///< At first it asks again and again: for a frame that is awaited.
+  kFrugal,  ///< It sleeps: for one of several frames in flight, which keep the device busy.
+};
 
 /// Waits until `event`, recorded in the current context on `device`, has passed. Looks for `stop`,
 /// which may be null, at least every millisecond. Errors: kStopped, with the event still to come;
 /// kDeviceLost, also after kLongestSilence, which is latched for the process as a sticky error is;
 /// those of CUDA.
-Status wait_for(cudaEvent_t event, int device, const StopSignal* stop);
+Status wait_for(cudaEvent_t event, int device, const StopSignal* stop,
+                Waiting waiting = Waiting::kEager);
 
 /// Waits for `event` at most as long as `patience` says, with no regard to any stop: true if the
 /// event has passed, false if it has not or CUDA is not usable.
