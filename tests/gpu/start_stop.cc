@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Starts and stops a pipeline many times, one frame each, and looks whether memory grows.
 //
-//   start_stop cuda|cpu CYCLES
+//   start_stop cuda|cpu CYCLES [in-flight]
 //
+// With `in-flight` each pipeline is stopped with frames on their way, at another moment each time.
 // Device memory must not grow at all after the first cycles. Host memory may settle: it is measured
 // from a tenth of the cycles on and may grow by 2 MiB.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "tests/gpu/device_memory.h"
 #include "tests/gpu/element_pipeline.h"
@@ -29,19 +32,26 @@ long long host_bytes_used() {
   return pages * 4096;
 }
 
-bool cycle(const std::string& properties, const Bytes& frame) {
+/// `behind`: frames that are pushed behind the one that is looked at, and left on their way.
+bool cycle(const std::string& properties, const Bytes& frame, int behind) {
   ElementPipeline pipeline(properties, GST_VIDEO_FORMAT_NV12, 320, 240);
-  return cudaconvolve::gpu::filter(pipeline, frame).has_value();
+  if (!cudaconvolve::gpu::filter(pipeline, frame)) return false;
+  for (int n = 0; n < behind; ++n)
+    pipeline.push(frame);
+  if (behind > 0) std::this_thread::sleep_for(std::chrono::microseconds(behind * 37 % 200));
+  const ElementPipeline::Messages messages = pipeline.messages();
+  return messages.warnings + messages.errors == 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
-  const int cycles = argc == 3 ? std::atoi(argv[2]) : 0;
-  const bool cuda = argc == 3 && std::strcmp(argv[1], "cuda") == 0;
+  const bool in_flight = argc == 4 && std::strcmp(argv[3], "in-flight") == 0;
+  const int cycles = argc == 3 || in_flight ? std::atoi(argv[2]) : 0;
+  const bool cuda = cycles > 0 && std::strcmp(argv[1], "cuda") == 0;
   if (cycles < 10 || (!cuda && std::strcmp(argv[1], "cpu") != 0)) {
-    std::fprintf(stderr, "usage: start_stop cuda|cpu CYCLES (at least 10)\n");
+    std::fprintf(stderr, "usage: start_stop cuda|cpu CYCLES (at least 10) [in-flight]\n");
     return 2;
   }
   // Masks take turns, so that slots and buffers of several sizes come and go.
@@ -57,7 +67,9 @@ int main(int argc, char** argv) {
       device_before = cuda ? device_bytes_used() : 0;
       host_before = host_bytes_used();
     }
-    const bool ok = cycle("backend=" + std::string(argv[1]) + " mask=" + masks[n % 4], frame);
+    std::string properties = "backend=" + std::string(argv[1]) + " mask=" + masks[n % 4];
+    if (in_flight) properties += " async-depth=" + std::to_string(1 + n % 8);
+    const bool ok = cycle(properties, frame, in_flight ? 1 + n % 11 : 0);
     ++(ok ? passed : failed);
     if ((n + 1) % 1000 == 0) std::printf("%d cycles\n", n + 1), std::fflush(stdout);
   }

@@ -3,7 +3,7 @@
 # The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
-all_suites=(conformance formats alpha decisions book boxes instances in_flight order check sweep memcheck racecheck
+all_suites=(conformance formats alpha decisions book boxes instances in_flight order check soak exits sweep memcheck racecheck
             initcheck synccheck residues start_stop contexts fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid pipelines_speed mutants)
 
@@ -68,6 +68,17 @@ suite_check() {
   echo "figure: $(grep -c '^\[       OK \]' "$out/check.log") passed," \
     "$(grep -c '^\[  FAILED  \].*ms)$' "$out/check.log") failed"
   return "$status"
+}
+
+# Minutes of one element while everything about it changes, every frame compared.
+suite_soak() {
+  GST_TRACERS=leaks G_DEBUG=fatal-warnings,fatal-criticals "$here/tests/soak" cuda "${SOAK_SECONDS:-600}"
+}
+
+# Stops with frames in flight.
+suite_exits() {
+  GST_TRACERS=leaks G_DEBUG=fatal-warnings,fatal-criticals \
+    "$here/tests/start_stop" cuda "${EXITS:-1000}" in-flight
 }
 
 # Every kernel x memory layout of the element on small pictures, against the CPU.
