@@ -129,8 +129,15 @@ static void gst_cuda_convolve_get_property(GObject* object, guint id, GValue* va
       const std::string& plan = self->parts->active_plan;
       g_value_set_string(value, plan.empty() ? nullptr : plan.c_str());
     } else if (id == cudaconvolve::kPropStats) {
-      const ObjectLock lock(self);
-      g_value_take_boxed(value, cudaconvolve::stats_structure(self->parts->statistics));
+      Stream& stream = self->parts->stream;
+      Statistics statistics;
+      {
+        const ObjectLock lock(self);
+        statistics = self->parts->statistics;
+      }
+      GstStructure* stats = cudaconvolve::stats_structure(statistics, stream.in_flight());
+      stream.session().stage_times().describe(stats);
+      g_value_take_boxed(value, stats);
     } else {
       cudaconvolve::read_property(snapshot(self), id, value);
     }

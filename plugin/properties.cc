@@ -191,8 +191,11 @@ void install_properties(GObjectClass* object_class) {
   install(kPropStats, g_param_spec_boxed(
                           "stats", "Statistics",
                           "Since READY: frames, of these passthrough-frames, backend-switches, "
-                          "bytes-in, bytes-out (all uint64), kernel-ns-last (time in kernels for "
-                          "the last frame; 0 = unknown)",
+                          "bytes-in, bytes-out, kernel-ns-last (time in kernels for the last "
+                          "frame; 0 = unknown), frames-in-flight now; of the last measured-frames "
+                          "(up to 256, from the first reading on) host-copy-ns, upload-ns, "
+                          "kernels-ns, download-ns and waiting-ns, each with -mean, -p50 and "
+                          "-p99; all uint64",
                           GST_TYPE_STRUCTURE, kReadOnly));
 }
 

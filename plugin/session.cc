@@ -63,17 +63,10 @@ const char* normalization_text(const Settings& settings, const Mask& mask) {
 
 }  // namespace
 
-GstStructure* stats_structure(const Statistics& s) {
-  return gst_structure_new("application/x-cudaconvolve-stats", "frames", G_TYPE_UINT64, s.frames,
-                           "passthrough-frames", G_TYPE_UINT64, s.passthrough_frames,
-                           "backend-switches", G_TYPE_UINT64, s.backend_switches, "bytes-in",
-                           G_TYPE_UINT64, s.bytes_in, "bytes-out", G_TYPE_UINT64, s.bytes_out,
-                           "kernel-ns-last", G_TYPE_UINT64, s.kernel_ns_last, nullptr);
-}
-
 bool Session::start(const Settings& settings) {
   choice_ = settings.backend;
   statistics_ = {};
+  stage_times_.reset();
   refused_caps_.reset();
   refused_generation_.reset();
   replaced_kernel_.reset();
@@ -299,6 +292,7 @@ std::unique_ptr<SentFrame> Session::send(GstBuffer* input, GstBuffer* output, Gs
   frame->fields = holds_two_fields(info_, input);
   frame->plan = active_;
   frame->arguments = arguments_;
+  if (stage_times_.wanted()) active_->device->measure_copies();
   frame->sent = send_on(*active_, *frame);
   return frame;
 }
@@ -366,7 +360,9 @@ void Session::count(const SentFrame& frame) {
   ++statistics_.frames;
   statistics_.bytes_in += gst_buffer_get_size(frame.input);
   statistics_.bytes_out += gst_buffer_get_size(frame.output);
-  statistics_.kernel_ns_last = frame.frame->kernel_ns();
+  const convolve::FrameTimes times = frame.frame->times();
+  statistics_.kernel_ns_last = times.kernels;
+  stage_times_.add(times);
 }
 
 void Session::count_passthrough(GstBuffer* buffer) {

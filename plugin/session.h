@@ -17,21 +17,9 @@
 #include "plugin/frames/doubtful_memory.h"
 #include "plugin/frames/sent_frame.h"
 #include "plugin/properties.h"
+#include "plugin/statistics.h"
 
 namespace cudaconvolve {
-
-/// The numbers of property `stats`.
-struct Statistics {
-  guint64 frames = 0;              ///< Passed on, filtered or not.
-  guint64 passthrough_frames = 0;  ///< Of these not filtered.
-  guint64 backend_switches = 0;    ///< From CUDA to the CPU while running.
-  guint64 bytes_in = 0;
-  guint64 bytes_out = 0;
-  guint64 kernel_ns_last = 0;  ///< Nanoseconds in kernels for the last filtered frame; 0 = unknown.
-};
-
-/// As the property gives them; the caller's own.
-GstStructure* stats_structure(const Statistics& statistics);
 
 /// start() and stop() are called while no data flows, finish() by any thread, the rest by the
 /// streaming thread. Posts its errors and warnings itself.
@@ -96,6 +84,9 @@ class Session {
 
   Statistics statistics() const;
 
+  /// Of finished frames; any thread may ask.
+  StageTimes& stage_times() { return stage_times_; }
+
  private:
   /// Caps and settings that an error has been posted for.
   struct Attempt {
@@ -140,6 +131,7 @@ class Session {
   std::optional<convolve::KernelKind> replaced_kernel_;
   DoubtfulMemory doubtful_;
   Statistics statistics_;
+  StageTimes stage_times_;  ///< Guards itself.
 };
 
 }  // namespace cudaconvolve

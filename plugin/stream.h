@@ -51,6 +51,9 @@ class Stream {
   /// After a flush: forgets all that was in flight.
   void discard();
 
+  /// How many frames are in flight now; any thread may ask.
+  std::size_t in_flight() const { return frames_.count(); }
+
   /// Answers a LATENCY query that upstream has answered.
   void latency(GstQuery* query) const;
 

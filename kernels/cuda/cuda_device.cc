@@ -28,16 +28,16 @@ class CudaFrameInFlight final : public FrameInFlight {
   Status finish() override {
     finished_ = true;
     const CurrentContext current(core_->context());
-    return core_->finish(slot_, &kernel_ns_);
+    return core_->finish(slot_, &times_);
   }
 
-  std::uint64_t kernel_ns() const override { return kernel_ns_; }
+  FrameTimes times() const override { return times_; }
 
  private:
   std::shared_ptr<DeviceCore> core_;
   FrameSlot& slot_;
   bool finished_ = false;
-  std::uint64_t kernel_ns_ = 0;
+  FrameTimes times_;
 };
 
 class CudaDevice final : public Device {
@@ -70,6 +70,8 @@ class CudaDevice final : public Device {
     if (!slot.ok()) return slot.status();
     return std::unique_ptr<FrameInFlight>(new CudaFrameInFlight(core_, *slot.value()));
   }
+
+  void measure_copies() override { core_->measure_copies(); }
 
   bool at_rest() const override { return core_->at_rest(); }
 

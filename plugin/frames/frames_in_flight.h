@@ -40,6 +40,12 @@ class FramesInFlight {
   /// Waits, after a flush, until no frame is left, and forgets what they came to.
   void discard();
 
+  /// How many are in flight now; any thread may ask.
+  std::size_t count() const {
+    const std::lock_guard lock(mutex_);
+    return frames_.size();
+  }
+
   /// Ends the thread; no frame is left.
   void stop();
 
@@ -50,7 +56,7 @@ class FramesInFlight {
   const Finish finish_;
   const Push push_;
   std::thread thread_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<SentFrame>> frames_;  ///< The first one is being waited for.
   GstFlowReturn failure_ = GST_FLOW_OK;            ///< Not told to a caller yet.

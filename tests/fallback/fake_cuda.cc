@@ -54,6 +54,7 @@ struct Progress {
   std::atomic<int> sent{0};  ///< Frames.
   std::atomic<int> in_flight{0};
   std::atomic<bool> lost{false};
+  std::atomic<bool> measures_copies{false};
   std::shared_ptr<const StopSignal> stop;
   std::chrono::steady_clock::time_point last_end{};
 };
@@ -83,7 +84,19 @@ class FakeFrame final : public FrameInFlight {
     if (status.code() == Code::kDeviceLost) progress_->lost = true;
     return status;
   }
-  std::uint64_t kernel_ns() const override { return 1000; }
+  /// As of a frame that is the more trouble the later it comes.
+  FrameTimes times() const override {
+    const auto n = static_cast<std::uint64_t>(number_);
+    FrameTimes times;
+    times.host_copy = 10;
+    times.kernels = 1000;
+    times.waiting = 100 * n;
+    if (progress_->measures_copies) {
+      times.upload = 2000 + n;
+      times.download = 3000 + n;
+    }
+    return times;
+  }
 
  private:
   std::shared_ptr<Progress> progress_;
@@ -142,6 +155,8 @@ class FakeDevice final : public Device {
     Result<std::unique_ptr<FrameInFlight>> frame = send();
     return frame.ok() ? frame.value()->finish() : frame.status();
   }
+  void measure_copies() override { progress_->measures_copies = true; }
+
   bool at_rest() const override { return !progress_->lost && progress_->in_flight == 0; }
 
   Status set_frames_in_flight(int) override { return {}; }

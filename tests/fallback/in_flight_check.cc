@@ -257,6 +257,52 @@ TEST_F(InFlight, AsManyDurationsAreReportedAsLatency) {
   }
 }
 
+// Nothing is measured until somebody has asked; then the last 256 frames count.
+TEST_F(InFlight, StatsSayWhereTheTimeOfAFrameGoes) {
+  for (const int depth : {0, 2}) {
+    SCOPED_TRACE(depth);
+    Harness harness(settings(depth));
+    harness.set_caps(info_);
+    int number = 0;
+    const auto play = [&](int frames) {
+      for (int n = 0; n < frames; ++n) {
+        push(harness, ++number);
+        expect(harness, number);
+      }
+    };
+    play(3);
+    EXPECT_EQ(harness.stat("measured-frames"), 0u);
+    EXPECT_EQ(harness.stat("kernels-ns-mean"), 0u);
+    EXPECT_EQ(harness.stat("frames-in-flight"), 0u);
+    // The next frame is the first that is measured, and the device's fourth.
+    play(1);
+    EXPECT_EQ(harness.stat("measured-frames"), 1u);
+    EXPECT_EQ(harness.stat("upload-ns-p50"), 2004u);
+    EXPECT_EQ(harness.stat("download-ns-p99"), 3004u);
+    EXPECT_EQ(harness.stat("kernels-ns-mean"), 1000u);
+    EXPECT_EQ(harness.stat("host-copy-ns-p50"), 10u);
+    play(300);
+    EXPECT_EQ(harness.stat("measured-frames"), 256u);
+    // Frames 49 to 304.
+    EXPECT_EQ(harness.stat("waiting-ns-mean"), 17650u);
+    EXPECT_EQ(harness.stat("waiting-ns-p50"), 17600u);
+    EXPECT_EQ(harness.stat("waiting-ns-p99"), 30100u);
+  }
+}
+
+TEST_F(InFlight, FramesOnTheirWayAreCounted) {
+  frames_take(300);
+  Harness harness(settings(3));
+  harness.set_caps(info_);
+  for (int n = 1; n <= 3; ++n)
+    push(harness, n);
+  EXPECT_GE(harness.stat("frames-in-flight"), 2u);
+  frames_take(0);
+  for (int n = 1; n <= 3; ++n)
+    expect(harness, n);
+  EXPECT_EQ(harness.stat("frames-in-flight"), 0u);
+}
+
 TEST_F(InFlight, WithoutAWishLiveStreamsHaveNone) {
   info_.fps_n = 25;
   info_.fps_d = 1;

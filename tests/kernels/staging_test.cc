@@ -27,8 +27,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 /// A plane of host memory, with guard bytes between and around its rows.
 struct HostPlane {
-  HostPlane(int row_bytes, int rows, int gap, bool bottom_up)
-      : row_bytes(row_bytes), rows(rows), pitch(row_bytes + gap) {
+  HostPlane(int bytes_of_row, int row_count, int gap, bool bottom_up)
+      : row_bytes(bytes_of_row), rows(row_count), pitch(bytes_of_row + gap) {
     bytes.assign(static_cast<std::size_t>(pitch) * static_cast<std::size_t>(rows) + 64, 0xA5);
     plane.data = bytes.data() + 32;
     plane.pitch = pitch;
@@ -238,6 +238,30 @@ TEST_F(StagingTest, AStoppedFrameIsForgotten) {
   EXPECT_TRUE(way->at_rest());
   expect_filtered(from.dense(), to, "after the stop");
   EXPECT_EQ(lost.dense(), Bytes(lost.dense().size(), 0xA5)) << "nobody waited for it";
+  way->release();
+}
+
+// Copies across the bus are timed once that is asked for; the fake runtime's spans are half a
+// millisecond long.
+TEST_F(StagingTest, TimesAreThoseOfTheFrame) {
+  const auto way = slot(2'000'000, streams_);
+  HostPlane from(2000, 1000, 0, false), to(2000, 1000, 0, false);
+  for (const bool measured : {false, true}) {
+    if (measured) {
+      ASSERT_TRUE(way->measure_copies().ok());
+    }
+    fake_cudart::launch(streams_.download,
+                        [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
+    ASSERT_TRUE(run(*way, streams_, from, to).ok());
+    ASSERT_TRUE(way->end(streams_).ok());
+    ASSERT_TRUE(way->finish().ok());
+    const FrameTimes& times = way->times();
+    EXPECT_EQ(times.upload, measured ? 500'000u : 0u);
+    EXPECT_EQ(times.kernels, 500'000u);
+    EXPECT_EQ(times.download, measured ? 500'000u : 0u);
+    EXPECT_GT(times.host_copy, 0u);
+    EXPECT_GE(times.waiting, 1'000'000u) << "the download is held up";
+  }
   way->release();
 }
 

@@ -8,7 +8,11 @@ class FinishedFrame final : public FrameInFlight {
  public:
   explicit FinishedFrame(std::uint64_t kernel_ns) : kernel_ns_(kernel_ns) {}
   Status finish() override { return {}; }
-  std::uint64_t kernel_ns() const override { return kernel_ns_; }
+  FrameTimes times() const override {
+    FrameTimes times;
+    times.kernels = kernel_ns_;
+    return times;
+  }
 
  private:
   std::uint64_t kernel_ns_;

@@ -40,6 +40,16 @@ class Job {
   virtual Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) = 0;
 };
 
+/// Where the time of a frame went, in nanoseconds; 0 where that is not known. Stages of several
+/// frames overlap, and so do those of one.
+struct FrameTimes {
+  std::uint64_t host_copy = 0;  ///< Pageable memory was copied on the host, by the slowest thread.
+  std::uint64_t upload = 0;     ///< From the first to the last moment of copies to the device,
+  std::uint64_t kernels = 0;    ///< of kernels,
+  std::uint64_t download = 0;   ///< and of copies back.
+  std::uint64_t waiting = 0;    ///< A thread of the host waited for the device.
+};
+
 /// A frame that a device works at. Whatever it was run with (job, planes) must outlive it.
 class FrameInFlight {
  public:
@@ -49,8 +59,8 @@ class FrameInFlight {
   /// success are the destination planes valid. From any thread, while others use the device.
   virtual Status finish() = 0;
 
-  /// Nanoseconds its kernels took, after finish(); 0 if unknown.
-  virtual std::uint64_t kernel_ns() const = 0;
+  /// After finish(). Upload and download are known only if Device::measure_copies() was called.
+  virtual FrameTimes times() const = 0;
 };
 
 /// An opened device: one per element, used by one thread at a time. CUDA: a stream of its own and
@@ -80,6 +90,10 @@ class Device {
   /// Waits for everything enqueued that has not left by send(). Only after success are the
   /// destination planes valid.
   virtual Status finish() = 0;
+
+  /// From the next frame on, copies across the bus are timed, too, which costs some microseconds a
+  /// frame.
+  virtual void measure_copies() {}
 
   /// True if nothing that was enqueued can still read or write a frame. After an error of run() or
   /// finish() it may be false: page-locked memory that was given to them must then neither be freed

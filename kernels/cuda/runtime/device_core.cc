@@ -166,6 +166,8 @@ Result<FrameSlot*> DeviceCore::frame() {
     return invalid_argument("as many frames are in flight as the device was told to expect");
   current_ = free_.back();
   free_.pop_back();
+  // Without events for it, that is not known.
+  if (measures_copies_) (void)current_->measure_copies();
   return current_;
 }
 
@@ -174,17 +176,17 @@ Result<FrameSlot*> DeviceCore::end_frame() {
   if (!slot.ok()) return slot;
   current_ = nullptr;
   if (Status status = slot.value()->end(streams()); !status.ok()) {
-    std::uint64_t unused = 0;
+    FrameTimes unused;
     (void)finish(*slot.value(), &unused);
     return status;
   }
   return slot;
 }
 
-Status DeviceCore::finish(FrameSlot& slot, std::uint64_t* kernel_ns) {
+Status DeviceCore::finish(FrameSlot& slot, FrameTimes* times) {
   Status status = slot.finish();
-  *kernel_ns = slot.kernel_ns();
-  if (status.ok()) last_kernel_ns_ = *kernel_ns;
+  *times = slot.times();
+  if (status.ok()) last_kernel_ns_ = times->kernels;
   const std::lock_guard lock(mutex_);
   free_.push_back(&slot);
   return status;
@@ -193,7 +195,7 @@ Status DeviceCore::finish(FrameSlot& slot, std::uint64_t* kernel_ns) {
 Status DeviceCore::finish() {
   Result<FrameSlot*> slot = end_frame();
   if (!slot.ok()) return slot.status();
-  std::uint64_t unused = 0;
+  FrameTimes unused;
   Status status = finish(*slot.value(), &unused);
   if (status.ok() && at_rest()) writes_.clear();
   return status;

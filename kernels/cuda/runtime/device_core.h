@@ -63,14 +63,17 @@ class DeviceCore {
   /// many frames as there may be are in flight.
   Result<FrameSlot*> frame();
 
+  /// Device::measure_copies().
+  void measure_copies() { measures_copies_ = true; }
+
   /// What kernels on the stream may still write.
   RecentWrites& writes() { return writes_; }
 
   /// All of the frame that is being enqueued has been: its slot, to be waited for by finish(slot)
   /// in any thread, one at a time. Without such a frame, one that is of nothing.
   Result<FrameSlot*> end_frame();
-  /// FrameSlot::finish(), and the slot is free again. `kernel_ns`: FrameSlot::kernel_ns().
-  Status finish(FrameSlot& slot, std::uint64_t* kernel_ns);
+  /// FrameSlot::finish(), and the slot is free again. `times`: FrameSlot::times().
+  Status finish(FrameSlot& slot, FrameTimes* times);
 
   /// Waits for everything on the stream, and for the frame that is being enqueued.
   Status finish();
@@ -95,6 +98,7 @@ class DeviceCore {
   Event done_;
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
+  bool measures_copies_ = false;
   RecentWrites writes_;
   std::size_t frame_bytes_ = 0;
   std::vector<std::unique_ptr<FrameSlot>> slots_;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cuda/runtime/frame_slot.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "kernels/cuda/runtime/check.h"
@@ -15,22 +18,49 @@ Status wait_across(cudaStream_t stream, const Event& event) {
   return CONVOLVE_CUDA(cudaStreamWaitEvent(stream, event.get(), 0));
 }
 
-}  // namespace
-
-FrameSlot::~FrameSlot() = default;
-
-Status FrameSlot::initialise() {
-  for (Event* event : {&begin_, &end_}) {
-    Result<Event> made = Event::make(cudaEventDefault);
-    if (!made.ok()) return made.status();
-    *event = std::move(made.value());
-  }
-  for (Event* event : {&uploaded_, &done_}) {
-    Result<Event> made = Event::make(cudaEventDisableTiming);
+Status make_events(std::initializer_list<Event*> events, unsigned flags) {
+  for (Event* event : events) {
+    Result<Event> made = Event::make(flags);
     if (!made.ok()) return made.status();
     *event = std::move(made.value());
   }
   return {};
+}
+
+}  // namespace
+
+Status FrameSlot::Span::begin(cudaStream_t stream) {
+  marked = false;
+  return first.get() != nullptr ? CONVOLVE_CUDA(cudaEventRecord(first.get(), stream)) : Status();
+}
+
+Status FrameSlot::Span::end(cudaStream_t stream) {
+  if (last.get() == nullptr) return {};
+  Status status = CONVOLVE_CUDA(cudaEventRecord(last.get(), stream));
+  marked = status.ok();
+  return status;
+}
+
+Status FrameSlot::Span::read(std::uint64_t* nanoseconds) {
+  *nanoseconds = 0;
+  if (!std::exchange(marked, false)) return {};
+  float milliseconds = 0;
+  Status status = CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, first.get(), last.get()));
+  if (status.ok()) *nanoseconds = static_cast<std::uint64_t>(std::lround(milliseconds * 1e6));
+  return status;
+}
+
+FrameSlot::~FrameSlot() = default;
+
+Status FrameSlot::initialise() {
+  Status status = make_events({&kernels_.first, &kernels_.last}, cudaEventDefault);
+  return status.ok() ? make_events({&uploaded_, &done_}, cudaEventDisableTiming) : status;
+}
+
+Status FrameSlot::measure_copies() {
+  if (download_.last.get() != nullptr) return {};
+  return make_events({&upload_.first, &upload_.last, &download_.first, &download_.last},
+                     cudaEventDefault);
 }
 
 Status FrameSlot::grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream) {
@@ -49,8 +79,8 @@ Status FrameSlot::reserve(std::size_t bytes, const FrameStreams& streams) {
   if (status.ok()) status = grow(destination_, bytes, streams.kernels);
   // The first upload goes to memory that was taken and filled on the stream of the kernels.
   if (status.ok() && streams.apart()) {
-    status = CONVOLVE_CUDA(cudaEventRecord(end_.get(), streams.kernels));
-    if (status.ok()) status = wait_across(streams.upload, end_);
+    status = CONVOLVE_CUDA(cudaEventRecord(kernels_.last.get(), streams.kernels));
+    if (status.ok()) status = wait_across(streams.upload, kernels_.last);
   }
   return status.ok() ? staging_.reserve(bytes) : status;
 }
@@ -67,30 +97,33 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   if (begun_ && staging_.has_more()) status = staging_.finish();
   if (status.ok() && in_use && streams.apart()) {
     // It is still read by its kernels, or on its way back.
-    status = wait_across(streams.upload, end_);
+    status = wait_across(streams.upload, kernels_.last);
     if (status.ok()) status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams.download));
     if (status.ok()) status = wait_across(streams.kernels, done_);
+  }
+  if (!begun_ && status.ok()) {
+    staging_.begin_times();
+    status = upload_.begin(streams.upload);
   }
   begun_ = true;
   return status;
 }
 
 Status FrameSlot::source_enqueued() {
-  if (!streams_.apart()) return {};
-  Status status = CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), streams_.upload));
+  Status status = upload_.end(streams_.upload);
+  if (!status.ok() || !streams_.apart()) return status;
+  status = CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), streams_.upload));
   return status.ok() ? wait_across(streams_.kernels, uploaded_) : status;
 }
 
 Status FrameSlot::kernels_begin() {
-  timing_ = false;
-  return CONVOLVE_CUDA(cudaEventRecord(begin_.get(), streams_.kernels));
+  return kernels_.begin(streams_.kernels);
 }
 
 Status FrameSlot::kernels_end() {
-  Status status = CONVOLVE_CUDA(cudaEventRecord(end_.get(), streams_.kernels));
-  timing_ = status.ok();
-  if (status.ok() && streams_.apart()) status = wait_across(streams_.download, end_);
-  return status;
+  Status status = kernels_.end(streams_.kernels);
+  if (status.ok() && streams_.apart()) status = wait_across(streams_.download, kernels_.last);
+  return status.ok() ? download_.begin(streams_.download) : status;
 }
 
 Status FrameSlot::end(const FrameStreams& streams) {
@@ -101,27 +134,33 @@ Status FrameSlot::end(const FrameStreams& streams) {
     if (status.ok()) status = wait_across(last, uploaded_);
     if (!status.ok()) return status;
   }
+  Status status = begun_ ? download_.end(last) : Status();
   begun_ = false;
-  return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
+  return status.ok() ? CONVOLVE_CUDA(cudaEventRecord(done_.get(), last)) : status;
 }
 
 Status FrameSlot::finish() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  const bool more = staging_.has_more();
   Status status = staging_.finish();
+  if (status.ok() && more) status = download_.end(streams_.download);
   if (status.ok() || (status.code() == Code::kStopped && owes_wait_))
-    if (Status ended =
-            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting());
+    if (Status ended = wait_for((more && download_.marked ? download_.last : done_).get(), device_,
+                                owes_wait_ ? nullptr : stop_, streams_.waiting());
         !ended.ok())
       status = ended;
   owes_wait_ = false;
   staging_.forget();
+  times_ = {};
   if (!status.ok()) return status;
   come_to_rest();
-  if (!timing_) return {};
-  timing_ = false;
-  float milliseconds = 0;
-  status = CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, begin_.get(), end_.get()));
-  if (status.ok()) kernel_ns_ = static_cast<std::uint64_t>(std::lround(milliseconds * 1e6));
-  return status;
+  const std::chrono::nanoseconds all = Clock::now() - begin;
+  times_.host_copy = static_cast<std::uint64_t>((staging_.sent() + staging_.landed()).count());
+  times_.waiting = static_cast<std::uint64_t>(std::max(all - staging_.landed(), all * 0).count());
+  status = upload_.read(&times_.upload);
+  if (status.ok()) status = kernels_.read(&times_.kernels);
+  return status.ok() ? download_.read(&times_.download) : status;
 }
 
 void FrameSlot::come_to_rest() {
@@ -133,7 +172,8 @@ void FrameSlot::release() {
   source_ = DeviceMemory();
   destination_ = DeviceMemory();
   staging_.release();
-  for (Event* event : {&uploaded_, &begin_, &end_, &done_})
+  for (Event* event : {&uploaded_, &kernels_.first, &kernels_.last, &upload_.first, &upload_.last,
+                       &download_.first, &download_.last, &done_})
     *event = Event();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "kernels/core/base/stop_signal.h"
+#include "kernels/core/plan/backend.h"
 #include "kernels/cuda/runtime/handles.h"
 #include "kernels/cuda/runtime/staging.h"
 
@@ -72,9 +73,12 @@ class FrameSlot {
   /// nothing is written to host memory any more but to page-locked memory of frames.
   Status finish();
 
-  /// Nanoseconds from the first to the last moment of the kernels of the frame that was finished
-  /// last; 0 if unknown.
-  std::uint64_t kernel_ns() const { return kernel_ns_; }
+  /// Those of the frame that was finished last.
+  const FrameTimes& times() const { return times_; }
+
+  /// Copies across the bus are timed from now on. Nothing of the slot may be in flight. Errors: of
+  /// CUDA.
+  Status measure_copies();
 
   /// Nothing of the slot was enqueued that is not known to be over.
   bool at_rest() const { return !working_; }
@@ -85,6 +89,18 @@ class FrameSlot {
   void release();
 
  private:
+  /// Two moments of a stream.
+  struct Span {
+    Event first, last;
+    bool marked = false;  ///< Both, and not read yet.
+
+    /// Where there are no events, nothing is marked.
+    Status begin(cudaStream_t stream);
+    Status end(cudaStream_t stream);
+    /// Nanoseconds in between once both have passed, or 0.
+    Status read(std::uint64_t* nanoseconds);
+  };
+
   Status grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream);
 
   int device_;  ///< The ordinal that waits count for (wait.h).
@@ -92,12 +108,13 @@ class FrameSlot {
   FrameStreams streams_;
   Staging staging_;
   DeviceMemory source_, destination_;
-  Event uploaded_, begin_, end_, done_;
-  bool begun_ = false;   ///< A run of the frame was enqueued.
-  bool timing_ = false;  ///< The kernels' end was marked and not read yet.
+  Span kernels_;
+  Span upload_, download_;  ///< Without events until measure_copies().
+  Event uploaded_, done_;
+  bool begun_ = false;  ///< A run of the frame was enqueued.
   bool owes_wait_ = false;
   std::atomic<bool> working_{false};
-  std::uint64_t kernel_ns_ = 0;
+  FrameTimes times_;
 };
 
 }  // namespace convolve

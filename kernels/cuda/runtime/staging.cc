@@ -150,6 +150,27 @@ Status Staging::finish() {
   return on_rings([this](std::size_t r) { return rings_[r].down.land(down_); });
 }
 
+std::chrono::nanoseconds Staging::sent() const {
+  std::chrono::nanoseconds longest{};
+  for (const Rings& rings : rings_)
+    longest = std::max(longest, rings.up.copied());
+  return longest;
+}
+
+std::chrono::nanoseconds Staging::landed() const {
+  std::chrono::nanoseconds longest{};
+  for (const Rings& rings : rings_)
+    longest = std::max(longest, rings.down.copied());
+  return longest;
+}
+
+void Staging::begin_times() {
+  for (Rings& rings : rings_) {
+    rings.up.begin_times();
+    rings.down.begin_times();
+  }
+}
+
 void Staging::forget() {
   uploads_.clear();
   downloads_ = 0;

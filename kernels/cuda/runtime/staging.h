@@ -10,6 +10,7 @@
 
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -57,6 +58,12 @@ class Staging {
 
   /// Waits for everything noted for download, and brings it to host memory.
   Status finish();
+
+  /// How long the slowest thread has copied rows on the host since begin_times(), on their way to
+  /// the device and back.
+  std::chrono::nanoseconds sent() const;
+  std::chrono::nanoseconds landed() const;
+  void begin_times();
 
   /// Forgets what was noted: nothing is written to host memory any more, downloads on their way are
   /// left where they are.

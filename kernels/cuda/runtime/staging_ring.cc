@@ -11,18 +11,6 @@
 namespace convolve {
 namespace {
 
-/// Copies rows between host planes; one copy where both are dense.
-void copy_rows(std::uint8_t* dst, std::ptrdiff_t dst_pitch, const std::uint8_t* src,
-               std::ptrdiff_t src_pitch, std::size_t row_bytes, int rows) {
-  const std::ptrdiff_t dense = static_cast<std::ptrdiff_t>(row_bytes);
-  if (dst_pitch == dense && src_pitch == dense) {
-    std::memcpy(dst, src, row_bytes * static_cast<std::size_t>(rows));
-    return;
-  }
-  for (int y = 0; y < rows; ++y)
-    std::memcpy(dst + y * dst_pitch, src + y * src_pitch, row_bytes);
-}
-
 std::size_t device_pitch(const StagedRows& rows) {
   // Of a single row the pitch may be any number, also one that a copy of rows does not take.
   return static_cast<std::size_t>(rows.rows == 1 ? rows.row_bytes : rows.device.pitch);
@@ -62,13 +50,26 @@ Status StagingRing::cross(Buffer& buffer, const StagingWay& way) {
   return status;
 }
 
+/// Between host planes; one copy where both are dense.
+void StagingRing::copy_rows(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
+                            int rows) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::size_t bytes = static_cast<std::size_t>(row_bytes);
+  if (dst.pitch == row_bytes && src.pitch == row_bytes)
+    std::memcpy(dst.data, src.data, bytes * static_cast<std::size_t>(rows));
+  else
+    for (int y = 0; y < rows; ++y)
+      std::memcpy(dst.data + y * dst.pitch, src.data + y * src.pitch, bytes);
+  copied_ += std::chrono::steady_clock::now() - begin;
+}
+
 Status StagingRing::send(const StagedRows& rows, const StagingWay& way) {
   Result<Buffer*> buffer = take(way);
   if (!buffer.ok()) return buffer.status();
   const std::size_t bytes = static_cast<std::size_t>(rows.row_bytes);
   void* const memory = buffer.value()->memory;
-  copy_rows(static_cast<std::uint8_t*>(memory), rows.row_bytes, rows.host.data, rows.host.pitch,
-            bytes, rows.rows);
+  copy_rows({static_cast<std::uint8_t*>(memory), rows.row_bytes, Memory::kHost}, rows.host,
+            rows.row_bytes, rows.rows);
   Status status = CONVOLVE_CUDA(cudaMemcpy2DAsync(rows.device.data, device_pitch(rows), memory,
                                                   bytes, bytes, static_cast<std::size_t>(rows.rows),
                                                   cudaMemcpyHostToDevice, way.stream));
@@ -109,8 +110,8 @@ Status StagingRing::land(const StagingWay& way) {
     Buffer& buffer = buffers_[(next_ + buffers_.size() - back) % buffers_.size()];
     if (status = settle(buffer, way); !status.ok()) return status;
     const StagedRows& rows = rows_[landed_];
-    copy_rows(rows.host.data, rows.host.pitch, static_cast<const std::uint8_t*>(buffer.memory),
-              rows.row_bytes, static_cast<std::size_t>(rows.row_bytes), rows.rows);
+    copy_rows(rows.host, {static_cast<std::uint8_t*>(buffer.memory), rows.row_bytes, Memory::kHost},
+              rows.row_bytes, rows.rows);
     ++landed_;
     if (status = fetch(way); !status.ok()) return status;
   }

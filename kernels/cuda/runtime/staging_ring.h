@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -67,6 +68,10 @@ class StagingRing {
   /// Forgets rows noted: nothing is written to the host any more.
   void forget();
 
+  /// How long rows were copied on the host since begin_times().
+  std::chrono::nanoseconds copied() const { return copied_; }
+  void begin_times() { copied_ = {}; }
+
   /// Gives back the memory of buffers that have crossed. What the device may still write stays
   /// allocated for good.
   void release();
@@ -82,12 +87,14 @@ class StagingRing {
   Result<Buffer*> take(const StagingWay& way);
   Status settle(Buffer& buffer, const StagingWay& way);
   Status cross(Buffer& buffer, const StagingWay& way);
+  void copy_rows(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
 
   std::vector<Buffer> buffers_;
   std::size_t next_ = 0;          ///< The buffer whose turn it is.
   std::vector<StagedRows> rows_;  ///< From the device; those before fetched_ are in buffers,
   std::size_t fetched_ = 0;
   std::size_t landed_ = 0;  ///< and those before landed_ on the host.
+  std::chrono::nanoseconds copied_{};
 };
 
 }  // namespace convolve
