@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernels/core/base/thread_pool.h"
 #include "kernels/cuda/runtime/check.h"
@@ -75,10 +76,11 @@ void Staging::cut(const PlaneMemory& host, const PlaneMemory& device, int row_by
   }
 }
 
-/// work(r) for each pair of rings, each by one thread, in the context. Returns the first failure.
+/// work(r) for each pair of rings that has some of `parts` parts, each by one thread, in the
+/// context. Returns the first failure.
 template <class Work>
-Status Staging::on_rings(const Work& work) {
-  const int rings = static_cast<int>(rings_.size());
+Status Staging::on_rings(std::size_t parts, const Work& work) {
+  const int rings = static_cast<int>(std::min(parts, rings_.size()));
   std::array<Status, kThreads> status;
   run_bands(rings, rings, [&](int r, int) {
     const std::size_t i = static_cast<std::size_t>(r);
@@ -96,7 +98,7 @@ void Staging::add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row
 
 Status Staging::upload() {
   if (uploads_.empty()) return {};
-  Status status = on_rings([this](std::size_t r) {
+  Status status = on_rings(uploads_.size(), [this](std::size_t r) {
     Status sent;
     for (std::size_t p = r; sent.ok() && p < uploads_.size(); p += rings_.size())
       sent = up_.stop != nullptr && up_.stop->raised() ? stopped()
@@ -145,9 +147,9 @@ bool Staging::has_more() const {
 }
 
 Status Staging::finish() {
-  if (downloads_ == 0) return {};
-  downloads_ = 0;
-  return on_rings([this](std::size_t r) { return rings_[r].down.land(down_); });
+  const std::size_t parts = std::exchange(downloads_, 0);
+  if (parts == 0) return {};
+  return on_rings(parts, [this](std::size_t r) { return rings_[r].down.land(down_); });
 }
 
 std::chrono::nanoseconds Staging::sent() const {

@@ -83,7 +83,7 @@ class Staging {
   void cut(const PlaneMemory& host, const PlaneMemory& device, int row_bytes, int rows,
            const Add& add) const;
   template <class Work>
-  Status on_rings(const Work& work);
+  Status on_rings(std::size_t parts, const Work& work);
 
   /// What one thread at a time uses, so that no two wait for each other.
   struct Rings {
