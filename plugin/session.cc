@@ -292,7 +292,8 @@ std::unique_ptr<SentFrame> Session::send(GstBuffer* input, GstBuffer* output, Gs
   frame->fields = holds_two_fields(info_, input);
   frame->plan = active_;
   frame->arguments = arguments_;
-  if (stage_times_.wanted()) active_->device->measure_copies();
+  frame->measured = stage_times_.wanted();
+  if (frame->measured) active_->device->measure_copies();
   frame->sent = send_on(*active_, *frame);
   return frame;
 }
@@ -362,7 +363,7 @@ void Session::count(const SentFrame& frame) {
   statistics_.bytes_out += gst_buffer_get_size(frame.output);
   const convolve::FrameTimes times = frame.frame->times();
   statistics_.kernel_ns_last = times.kernels;
-  stage_times_.add(times);
+  if (frame.measured) stage_times_.add(times);
 }
 
 void Session::count_passthrough(GstBuffer* buffer) {

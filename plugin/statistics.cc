@@ -23,7 +23,6 @@ GstStructure* stats_structure(const Statistics& s, std::size_t frames_in_flight)
 }
 
 void StageTimes::add(const convolve::FrameTimes& times) {
-  if (!wanted()) return;
   const std::uint64_t stages[kStages] = {times.host_copy, times.upload, times.kernels,
                                          times.download, times.waiting};
   const std::lock_guard lock(mutex_);
@@ -41,12 +40,14 @@ void StageTimes::reset() {
 void StageTimes::describe(GstStructure* stats) {
   static_assert(std::size(kNames) == kStages, "a name for each stage");
   wanted_ = true;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto frames = static_cast<std::size_t>(std::min<std::uint64_t>(count_, kFrames));
+  const auto times = times_;
+  lock.unlock();
   gst_structure_set(stats, "measured-frames", G_TYPE_UINT64, std::uint64_t{frames}, nullptr);
   for (std::size_t s = 0; s < kStages; ++s) {
-    std::vector<std::uint64_t> sorted(times_[s].begin(),
-                                      times_[s].begin() + static_cast<std::ptrdiff_t>(frames));
+    std::vector<std::uint64_t> sorted(times[s].begin(),
+                                      times[s].begin() + static_cast<std::ptrdiff_t>(frames));
     std::sort(sorted.begin(), sorted.end());
     const auto quantile = [&sorted](std::size_t percent) {
       return sorted.empty() ? 0 : sorted[(sorted.size() - 1) * percent / 100];

@@ -27,13 +27,13 @@ struct Statistics {
 /// As the property gives them; the caller's own.
 GstStructure* stats_structure(const Statistics& statistics, std::size_t frames_in_flight);
 
-/// Where the time of the last frames went. Any thread. Nothing is kept until somebody asks.
+/// Where the time of the last frames went. Any thread. Nothing is measured until somebody asks.
 class StageTimes {
  public:
   /// True once describe() has been called.
   bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
 
-  /// A frame has been finished.
+  /// A frame has been finished that was sent when they were wanted.
   void add(const convolve::FrameTimes& times);
 
   /// Forgets all frames, and whether anybody asked.

@@ -48,7 +48,8 @@ struct SentFrame {
   bool owns_output = false;
   std::optional<MappedFrame> source{std::in_place};
   std::optional<MappedFrame> destination{std::in_place};
-  bool fields = false;  ///< The buffers hold two fields.
+  bool fields = false;    ///< The buffers hold two fields.
+  bool measured = false;  ///< Its copies across the bus are timed.
   std::shared_ptr<ActivePlan> plan;
   convolve::RunArguments arguments;
   convolve::Status sent;  ///< What sending it came to; if it failed there is no `frame`.

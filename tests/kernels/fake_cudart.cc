@@ -140,7 +140,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t first, cudaEvent_t last) {
+  for (const cudaEvent_t event : {first, last}) {
+    if (event->get() == nullptr) return cudaErrorInvalidResourceHandle;
+    if (cudaEventQuery(event) != cudaSuccess) return cudaErrorNotReady;
+  }
   *milliseconds = 0.5f;
   return cudaSuccess;
 }

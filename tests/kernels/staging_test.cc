@@ -83,9 +83,9 @@ FrameStreams own_streams() {
 Status run(FrameSlot& slot, const FrameStreams& streams, const HostPlane& from, HostPlane& to) {
   Status status = slot.begin(streams);
   if (!status.ok()) return status;
-  slot.staging().add_upload(device_plane_at(slot.source(), from), from.plane, from.row_bytes,
-                            from.rows);
-  status = slot.staging().upload();
+  status = slot.staging().add_upload(device_plane_at(slot.source(), from), from.plane,
+                                     from.row_bytes, from.rows);
+  if (status.ok()) status = slot.staging().upload();
   if (status.ok()) status = slot.source_enqueued();
   if (status.ok()) status = slot.kernels_begin();
   if (!status.ok()) return status;
@@ -96,8 +96,9 @@ Status run(FrameSlot& slot, const FrameStreams& streams, const HostPlane& from, 
                           destination[i] = static_cast<std::uint8_t>(source[i] + 1);
                       });
   status = slot.kernels_end();
-  slot.staging().add_download(to.plane, device_plane_at(slot.destination(), to), to.row_bytes,
-                              to.rows);
+  if (status.ok())
+    status = slot.staging().add_download(to.plane, device_plane_at(slot.destination(), to),
+                                         to.row_bytes, to.rows);
   return status.ok() ? slot.staging().download() : status;
 }
 
@@ -114,6 +115,9 @@ class StagingTest : public testing::Test {
     auto made = std::make_unique<FrameSlot>(fake_cudart::context(), stop);
     EXPECT_TRUE(made->initialise().ok());
     EXPECT_TRUE(made->reserve(bytes, streams).ok());
+    if (measured_) {
+      EXPECT_TRUE(made->measure_copies().ok());
+    }
     return made;
   }
 
@@ -122,6 +126,14 @@ class StagingTest : public testing::Test {
     EXPECT_EQ(to.overwritten(), 0) << what;
   }
 
+  /// All spans of a frame must have passed when it is finished, or they were not known.
+  void expect_times(const FrameSlot& slot) {
+    for (const std::uint64_t time :
+         {slot.times().upload, slot.times().kernels, slot.times().download})
+      EXPECT_EQ(time, 500'000u);
+  }
+
+  bool measured_ = true;
   std::minstd_rand random_{1};
   const FrameStreams streams_ = own_streams();
 };
@@ -144,6 +156,7 @@ TEST_F(StagingTest, RowsOfAnySizeAndPitchComeBack) {
     ASSERT_TRUE(way->end(streams_).ok());
     ASSERT_TRUE(way->finish().ok());
     expect_filtered(from.dense(), to, "alone");
+    expect_times(*way);
     way->release();
   }
 }
@@ -166,6 +179,7 @@ TEST_F(StagingTest, FramesInFlightDoNotMix) {
       while (sent <= f)
         std::this_thread::yield();
       EXPECT_TRUE(slots[static_cast<std::size_t>(f % kSlots)]->finish().ok());
+      expect_times(*slots[static_cast<std::size_t>(f % kSlots)]);
       ++finished;
     }
   });
@@ -208,6 +222,7 @@ TEST_F(StagingTest, TheSecondFieldDoesNotOverwriteTheFirst) {
       ASSERT_TRUE(way->finish().ok());
       expect_filtered(top.dense(), to_top, "first field");
       expect_filtered(bottom.dense(), to_bottom, "second field");
+      expect_times(*way);
       way->release();
     }
   }
@@ -237,13 +252,45 @@ TEST_F(StagingTest, AStoppedFrameIsForgotten) {
   ASSERT_TRUE(way->finish().ok());
   EXPECT_TRUE(way->at_rest());
   expect_filtered(from.dense(), to, "after the stop");
+  expect_times(*way);
   EXPECT_EQ(lost.dense(), Bytes(lost.dense().size(), 0xA5)) << "nobody waited for it";
+  way->release();
+}
+
+// The slot rests only when every stream has left what a stop left behind.
+TEST_F(StagingTest, AFrameOfNothingWaitsForOneLeftBehind) {
+  StopSignal stop;
+  const auto way = slot(2'000'000, streams_, &stop);
+  HostPlane from(2000, 1000, 0, false), lost(2000, 1000, 0, false);
+  std::atomic<bool> go{false}, passed{false};
+  ASSERT_TRUE(way->begin(streams_).ok());
+  fake_cudart::launch(streams_.download, [&go] {
+    while (!go)
+      std::this_thread::yield();
+  });
+  ASSERT_TRUE(run(*way, streams_, from, lost).ok());
+  fake_cudart::launch(streams_.download, [&passed] { passed = true; });
+  ASSERT_TRUE(way->end(streams_).ok());
+  stop.raise();
+  EXPECT_EQ(way->finish().code(), Code::kStopped);
+  stop.clear();
+  std::thread later([&go] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    go = true;
+  });
+  ASSERT_TRUE(way->end(streams_).ok());
+  EXPECT_TRUE(way->finish().ok());
+  EXPECT_TRUE(way->at_rest());
+  EXPECT_TRUE(passed);
+  EXPECT_EQ(way->times().kernels, 0u) << "it had none";
+  later.join();
   way->release();
 }
 
 // Copies across the bus are timed once that is asked for; the fake runtime's spans are half a
 // millisecond long.
 TEST_F(StagingTest, TimesAreThoseOfTheFrame) {
+  measured_ = false;
   const auto way = slot(2'000'000, streams_);
   HostPlane from(2000, 1000, 0, false), to(2000, 1000, 0, false);
   for (const bool measured : {false, true}) {
@@ -279,19 +326,18 @@ TEST_F(StagingTest, FewBuffersDoAndNoneIsSaid) {
       give_staging_buffer(all[i]);
     FrameSlot way(fake_cudart::context(), nullptr);
     ASSERT_TRUE(way.initialise().ok());
-    const Status status = way.reserve(6'000'000, streams_);
+    ASSERT_TRUE(way.reserve(6'000'000, streams_).ok());
+    HostPlane from(3000, 2000, 0, false), to(3000, 2000, 0, false);
+    from.fill(random_);
+    const Status status = run(way, streams_, from, to);
     // One for each direction.
     ASSERT_EQ(status.ok(), buffers >= 2) << buffers << ": " << status.message();
-    if (status.ok()) {
-      HostPlane from(3000, 2000, 0, false), to(3000, 2000, 0, false);
-      from.fill(random_);
-      ASSERT_TRUE(run(way, streams_, from, to).ok());
-      ASSERT_TRUE(way.end(streams_).ok());
-      ASSERT_TRUE(way.finish().ok());
-      expect_filtered(from.dense(), to, "few buffers");
-    } else {
+    if (!status.ok()) {
       EXPECT_EQ(status.code(), Code::kOutOfMemory);
     }
+    ASSERT_TRUE(way.end(streams_).ok());
+    ASSERT_TRUE(way.finish().ok());
+    if (status.ok()) expect_filtered(from.dense(), to, "few buffers");
     way.release();
     for (std::size_t i = 0; i < buffers; ++i) {
       Result<void*> buffer = take_staging_buffer();

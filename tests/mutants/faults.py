@@ -425,7 +425,7 @@ PLUGIN = [
           "options_.use_current_context = scope.pushed();", "options_.use_current_context = true;"),
     Fault("context-asked-for-another-device", "plugin/devices.cc",
           "shared_.acquire(element_, options_.cuda_device_id)", "shared_.acquire(element_, 0)"),
-    Fault("stats-measure-unasked", "plugin/statistics.cc", "  if (!wanted()) return;\n", ""),
+    Fault("stats-never-measure", "plugin/statistics.cc", "  wanted_ = true;\n", ""),
     Fault("stats-quantiles-halved", "plugin/statistics.cc", "* percent / 100]", "* percent / 200]"),
     Fault("stats-never-forget-a-frame", "plugin/statistics.cc", "count_ % kFrames", "count_ % (kFrames / 2)"),
 ]

@@ -140,7 +140,10 @@ Status DeviceCore::set_frames_in_flight(int count) {
     status = slot.status();
     if (status.ok()) slots_.push_back(std::move(slot.value()));
   }
+  // As much as any frame has taken, for frames of the size that comes.
+  const std::size_t coming = coming_bytes_;
   if (status.ok()) status = reserve_frames(frame_bytes_);
+  if (status.ok()) status = reserve_frames(coming);
   while (slots_.size() > (status.ok() ? wanted : std::max<std::size_t>(before, 1))) {
     slots_.back()->release();
     slots_.pop_back();
@@ -156,6 +159,7 @@ Status DeviceCore::reserve_frames(std::size_t bytes) {
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
     if (Status status = slot->reserve(bytes, streams()); !status.ok()) return status;
   frame_bytes_ = std::max(frame_bytes_, bytes);
+  coming_bytes_ = bytes;
   return {};
 }
 
@@ -166,7 +170,7 @@ Result<FrameSlot*> DeviceCore::frame() {
     return invalid_argument("as many frames are in flight as the device was told to expect");
   current_ = free_.back();
   free_.pop_back();
-  // Without events for it, that is not known.
+  // Without events for them, the times of copies are not known.
   if (measures_copies_) (void)current_->measure_copies();
   return current_;
 }

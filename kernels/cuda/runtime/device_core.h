@@ -100,7 +100,8 @@ class DeviceCore {
   std::atomic<std::uint64_t> last_kernel_ns_{0};
   bool measures_copies_ = false;
   RecentWrites writes_;
-  std::size_t frame_bytes_ = 0;
+  std::size_t frame_bytes_ = 0;   ///< Of the largest frames that were reserved for,
+  std::size_t coming_bytes_ = 0;  ///< and of the last.
   std::vector<std::unique_ptr<FrameSlot>> slots_;
   FrameSlot* current_ = nullptr;  ///< Of the frame that is being enqueued.
   std::mutex mutex_;              ///< Guards what follows.

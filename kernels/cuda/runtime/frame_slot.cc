@@ -41,13 +41,13 @@ Status FrameSlot::Span::end(cudaStream_t stream) {
   return status;
 }
 
-Status FrameSlot::Span::read(std::uint64_t* nanoseconds) {
-  *nanoseconds = 0;
-  if (!std::exchange(marked, false)) return {};
+std::uint64_t FrameSlot::Span::read() {
+  if (!std::exchange(marked, false)) return 0;
   float milliseconds = 0;
-  Status status = CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, first.get(), last.get()));
-  if (status.ok()) *nanoseconds = static_cast<std::uint64_t>(std::lround(milliseconds * 1e6));
-  return status;
+  // The frame is right, whether or not its time is known.
+  const bool known =
+      CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, first.get(), last.get())).ok();
+  return known ? static_cast<std::uint64_t>(std::lround(milliseconds * 1e6)) : 0;
 }
 
 FrameSlot::~FrameSlot() = default;
@@ -75,6 +75,7 @@ Status FrameSlot::grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t str
 }
 
 Status FrameSlot::reserve(std::size_t bytes, const FrameStreams& streams) {
+  staging_.expect(bytes);
   Status status = grow(source_, bytes, streams.kernels);
   if (status.ok()) status = grow(destination_, bytes, streams.kernels);
   // The first upload goes to memory that was taken and filled on the stream of the kernels.
@@ -82,7 +83,7 @@ Status FrameSlot::reserve(std::size_t bytes, const FrameStreams& streams) {
     status = CONVOLVE_CUDA(cudaEventRecord(kernels_.last.get(), streams.kernels));
     if (status.ok()) status = wait_across(streams.upload, kernels_.last);
   }
-  return status.ok() ? staging_.reserve(bytes) : status;
+  return status;
 }
 
 Status FrameSlot::begin(const FrameStreams& streams) {
@@ -96,16 +97,15 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   // What the other field of the frame left on the device is about to be written over.
   if (begun_ && staging_.has_more()) status = staging_.finish();
   if (status.ok() && in_use && streams.apart()) {
-    // It is still read by its kernels, or on its way back.
+    // The memory of the slot is still read by its kernels, or on its way back.
     status = wait_across(streams.upload, kernels_.last);
     if (status.ok()) status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams.download));
     if (status.ok()) status = wait_across(streams.kernels, done_);
   }
-  if (!begun_ && status.ok()) {
-    staging_.begin_times();
-    status = upload_.begin(streams.upload);
-  }
+  if (!begun_) staging_.begin_times();
   begun_ = true;
+  whole_ = false;
+  if (status.ok()) status = upload_.begin(streams.upload);
   return status;
 }
 
@@ -123,31 +123,42 @@ Status FrameSlot::kernels_begin() {
 Status FrameSlot::kernels_end() {
   Status status = kernels_.end(streams_.kernels);
   if (status.ok() && streams_.apart()) status = wait_across(streams_.download, kernels_.last);
+  whole_ = status.ok();
   return status.ok() ? download_.begin(streams_.download) : status;
 }
 
 Status FrameSlot::end(const FrameStreams& streams) {
-  const cudaStream_t last = begun_ ? streams.download : streams.kernels;
-  // A plane that no kernel writes goes from host memory to the owner's device memory by itself.
-  if (begun_ && owes_wait_ && streams.apart()) {
-    Status status = CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), streams.upload));
-    if (status.ok()) status = wait_across(last, uploaded_);
-    if (!status.ok()) return status;
-  }
-  Status status = begun_ ? download_.end(last) : Status();
-  begun_ = false;
-  return status.ok() ? CONVOLVE_CUDA(cudaEventRecord(done_.get(), last)) : status;
+  const bool begun = std::exchange(begun_, false);
+  const cudaStream_t last = begun ? streams.download : streams.kernels;
+  // The download of a whole frame comes behind all else of it. But a plane that no kernel writes
+  // goes from host memory to the owner's device memory by itself, and of a frame that failed, or
+  // that a stop left behind, any stream may be at work.
+  if (streams.apart() && (owes_wait_ || !begun || !whole_))
+    for (const cudaStream_t stream : {streams.upload, streams.kernels, streams.download}) {
+      if (stream == last) continue;
+      Status status = CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), stream));
+      if (status.ok()) status = wait_across(last, uploaded_);
+      if (!status.ok()) return status;
+    }
+  if (!begun)
+    upload_.marked = kernels_.marked = download_.marked = false;
+  else if (Status status = download_.end(last); !status.ok())
+    return status;
+  return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
 }
 
 Status FrameSlot::finish() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  const bool more = staging_.has_more();
+  // What is enqueued below comes behind done_.
+  const bool more = owes_wait_ && staging_.has_more();
   Status status = staging_.finish();
-  if (status.ok() && more) status = download_.end(streams_.download);
+  if (more)
+    if (Status marked = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams_.download)); status.ok())
+      status = marked;
   if (status.ok() || (status.code() == Code::kStopped && owes_wait_))
-    if (Status ended = wait_for((more && download_.marked ? download_.last : done_).get(), device_,
-                                owes_wait_ ? nullptr : stop_, streams_.waiting());
+    if (Status ended =
+            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting());
         !ended.ok())
       status = ended;
   owes_wait_ = false;
@@ -157,10 +168,12 @@ Status FrameSlot::finish() {
   come_to_rest();
   const std::chrono::nanoseconds all = Clock::now() - begin;
   times_.host_copy = static_cast<std::uint64_t>((staging_.sent() + staging_.landed()).count());
-  times_.waiting = static_cast<std::uint64_t>(std::max(all - staging_.landed(), all * 0).count());
-  status = upload_.read(&times_.upload);
-  if (status.ok()) status = kernels_.read(&times_.kernels);
-  return status.ok() ? download_.read(&times_.download) : status;
+  times_.waiting = static_cast<std::uint64_t>(
+      std::max(all - staging_.landed(), std::chrono::nanoseconds::zero()).count());
+  times_.upload = upload_.read();
+  times_.kernels = kernels_.read();
+  times_.download = download_.read();
+  return cuda_usable() ? Status() : cuda_unusable();
 }
 
 void FrameSlot::come_to_rest() {

@@ -43,8 +43,8 @@ class FrameSlot {
   /// After the constructor. Errors: of CUDA.
   Status initialise();
 
-  /// Makes the device copies of source and destination at least `bytes` large each, and page-locked
-  /// memory for as much. They never shrink. Nothing of the slot may be in flight.
+  /// Makes the device copies of source and destination at least `bytes` large each. They never
+  /// shrink. Nothing of the slot may be in flight.
   Status reserve(std::size_t bytes, const FrameStreams& streams);
   std::uint8_t* source() const { return static_cast<std::uint8_t*>(source_.data()); }
   std::uint8_t* destination() const { return static_cast<std::uint8_t*>(destination_.data()); }
@@ -97,8 +97,8 @@ class FrameSlot {
     /// Where there are no events, nothing is marked.
     Status begin(cudaStream_t stream);
     Status end(cudaStream_t stream);
-    /// Nanoseconds in between once both have passed, or 0.
-    Status read(std::uint64_t* nanoseconds);
+    /// Nanoseconds in between once both have passed; 0 if that is not known.
+    std::uint64_t read();
   };
 
   Status grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream);
@@ -111,7 +111,8 @@ class FrameSlot {
   Span kernels_;
   Span upload_, download_;  ///< Without events until measure_copies().
   Event uploaded_, done_;
-  bool begun_ = false;  ///< A run of the frame was enqueued.
+  bool begun_ = false;  ///< A run of the frame was enqueued,
+  bool whole_ = false;  ///< and the last one as far as the end of its kernels.
   bool owes_wait_ = false;
   std::atomic<bool> working_{false};
   FrameTimes times_;

@@ -34,30 +34,45 @@ void Staging::use(cudaStream_t upload, cudaStream_t download, Waiting waiting) {
   up_.waiting = down_.waiting = waiting;
 }
 
-Status Staging::reserve(std::size_t bytes) {
-  part_bytes_ =
-      std::clamp(bytes / (kThreads * kBuffersOfRing), kLeastPartBytes, kStagingBufferBytes);
-  const std::size_t parts = bytes / part_bytes_ + 1;
-  const std::size_t threads = std::min({kThreads, parts, static_cast<std::size_t>(usable_cores())});
+void Staging::expect(std::size_t bytes) {
+  // Some fewer parts than there are buffers, as each plane is cut by itself.
+  constexpr std::size_t kParts = kThreads * kBuffersUp - 3;
+  if (bytes != frame_bytes_) made_ = false;
+  frame_bytes_ = bytes;
+  part_bytes_ = std::clamp(bytes / kParts, kLeastPartBytes, kStagingBufferBytes);
+}
+
+Status Staging::make_rings() {
+  if (made_) return {};
+  const std::size_t parts = frame_bytes_ / part_bytes_ + kMaxPlanes;
+  const std::size_t threads = std::min(
+      {kThreads, frame_bytes_ / part_bytes_ + 1, static_cast<std::size_t>(usable_cores())});
   while (rings_.size() < threads)
     rings_.emplace_back();
   Status status;
-  for (std::size_t count = 1; status.ok() && count <= kBuffersOfRing; ++count)
+  for (std::size_t count = 1; status.ok() && count <= std::min(kBuffersDown, parts); ++count)
     status = add_buffers(count);
   // Fewer buffers do, too, and so do fewer rings.
   while (rings_.size() > 1 && rings_.back().down.buffers() == 0)
     rings_.pop_back();
-  const bool enough = rings_.front().down.buffers() > 0;
-  return status.code() == Code::kOutOfMemory && enough ? Status() : status;
+  if (!status.ok() && (status.code() != Code::kOutOfMemory || rings_.front().down.buffers() == 0))
+    return status;
+  // Both fields of a frame may be noted at once.
+  uploads_.reserve(2 * parts);
+  for (Rings& rings : rings_)
+    rings.down.reserve_rows(2 * parts);
+  made_ = true;
+  return {};
 }
 
-/// Sees to it that each ring has `count` buffers at least.
+/// Sees to it that each ring has `count` buffers at least, or as many as it wants.
 Status Staging::add_buffers(std::size_t count) {
-  for (Rings& rings : rings_)
-    for (StagingRing* ring : {&rings.up, &rings.down}) {
-      if (ring->buffers() >= count) continue;
-      if (Status status = ring->add_buffer(); !status.ok()) return status;
-    }
+  for (Rings& rings : rings_) {
+    if (rings.up.buffers() < std::min(count, kBuffersUp))
+      if (Status status = rings.up.add_buffer(); !status.ok()) return status;
+    if (rings.down.buffers() < count)
+      if (Status status = rings.down.add_buffer(); !status.ok()) return status;
+  }
   return {};
 }
 
@@ -92,8 +107,11 @@ Status Staging::on_rings(std::size_t parts, const Work& work) {
   return failed == status.end() ? Status() : *failed;
 }
 
-void Staging::add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows) {
+Status Staging::add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
+                           int rows) {
+  if (Status status = make_rings(); !status.ok()) return status;
   cut(src, dst, row_bytes, rows, [this](const StagedRows& part) { uploads_.push_back(part); });
+  return {};
 }
 
 Status Staging::upload() {
@@ -110,8 +128,7 @@ Status Staging::upload() {
 }
 
 Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& copy) {
-  if (rings_.empty())
-    if (Status status = reserve(0); !status.ok()) return status;
+  if (Status status = make_rings(); !status.ok()) return status;
   for (std::size_t offset = 0; offset < bytes; offset += kStagingBufferBytes) {
     const std::size_t count = std::min(kStagingBufferBytes, bytes - offset);
     if (Status status = rings_.front().up.send(src, offset, count, copy, up_); !status.ok())
@@ -127,15 +144,17 @@ Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
   });
 }
 
-void Staging::add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
-                           int rows) {
+Status Staging::add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
+                             int rows) {
+  if (Status status = make_rings(); !status.ok()) return status;
   cut(dst, src, row_bytes, rows,
       [this](const StagedRows& part) { rings_[downloads_++ % rings_.size()].down.add(part); });
+  return {};
 }
 
 Status Staging::download() {
   // By turns, in the order in which they were noted.
-  for (std::size_t b = 0; b < kBuffersOfRing; ++b)
+  for (std::size_t b = 0; b < kBuffersDown; ++b)
     for (Rings& rings : rings_)
       if (Status status = rings.down.fetch(down_); !status.ok()) return status;
   return {};
@@ -149,6 +168,8 @@ bool Staging::has_more() const {
 Status Staging::finish() {
   const std::size_t parts = std::exchange(downloads_, 0);
   if (parts == 0) return {};
+  // Others are not woken before there is something to copy.
+  if (Status status = rings_.front().down.await(down_); !status.ok()) return status;
   return on_rings(parts, [this](std::size_t r) { return rings_[r].down.land(down_); });
 }
 

@@ -32,11 +32,12 @@ class Staging {
   /// After the constructor: the streams that copies go to, and how threads wait for them.
   void use(cudaStream_t upload, cudaStream_t download, Waiting waiting);
 
-  /// Takes the memory for frames of `bytes` now, so that none is taken while they cross.
-  Status reserve(std::size_t bytes);
+  /// Frames of `bytes` bytes come from now on. Memory for them is taken when the first one is
+  /// noted, as frames in page-locked memory need none. None may be on its way.
+  void expect(std::size_t bytes);
 
   /// Notes `rows` rows of `row_bytes` of host memory for upload().
-  void add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+  Status add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
   /// Copies what was noted to the device. The sources may be used again when this returns.
   Status upload();
 
@@ -49,7 +50,7 @@ class Staging {
   Status upload(void* dst, const void* src, std::size_t bytes);
 
   /// Notes `rows` rows of `row_bytes` of the device for download().
-  void add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
+  Status add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);
   /// Enqueues copies of as much of what was noted as there are buffers for.
   Status download();
   /// True if finish() has copies to enqueue itself, out of device memory that must stay as it is
@@ -59,8 +60,8 @@ class Staging {
   /// Waits for everything noted for download, and brings it to host memory.
   Status finish();
 
-  /// How long the slowest thread has copied rows on the host since begin_times(), on their way to
-  /// the device and back.
+  /// How long rows of one ring were copied on the host since begin_times(), on their way to the
+  /// device and back: of the ring that took longest.
   std::chrono::nanoseconds sent() const;
   std::chrono::nanoseconds landed() const;
   void begin_times();
@@ -76,8 +77,11 @@ class Staging {
  private:
   /// How many threads share a frame. One brings some 9 GB/s each way, the bus takes 49 GB/s.
   static constexpr std::size_t kThreads = 4;
-  static constexpr std::size_t kBuffersOfRing = 2;
+  /// Of each ring. While one of two crosses to the device, the other is filled. Copies back are
+  /// enqueued before anybody waits for them: so many that a frame of up to 16 MiB finds room.
+  static constexpr std::size_t kBuffersUp = 2, kBuffersDown = 4;
 
+  Status make_rings();
   Status add_buffers(std::size_t count);
   template <class Add>
   void cut(const PlaneMemory& host, const PlaneMemory& device, int row_bytes, int rows,
@@ -93,9 +97,11 @@ class Staging {
   const Context context_;
   StagingWay up_, down_;
   std::vector<Rings> rings_;         ///< None until they are needed.
+  bool made_ = false;                ///< They are as many as frames of the size expected want.
   std::vector<StagedRows> uploads_;  ///< Noted.
   std::size_t downloads_ = 0;        ///< How many parts were noted.
-  std::size_t part_bytes_;           ///< The size of a part of a frame.
+  std::size_t frame_bytes_ = 0;      ///< Of a frame that is expected,
+  std::size_t part_bytes_;           ///< and of a part of it.
 };
 
 }  // namespace convolve

@@ -30,7 +30,6 @@ Status StagingRing::add_buffer() {
 Result<StagingRing::Buffer*> StagingRing::take(const StagingWay& way) {
   Buffer& buffer = buffers_[next_];
   if (Status status = settle(buffer, way); !status.ok()) return status;
-  next_ = (next_ + 1) % buffers_.size();
   return &buffer;
 }
 
@@ -43,10 +42,11 @@ Status StagingRing::settle(Buffer& buffer, const StagingWay& way) {
   return {};
 }
 
-/// The copy of `buffer` is enqueued.
+/// The copy of `buffer`, whose turn it was, is enqueued.
 Status StagingRing::cross(Buffer& buffer, const StagingWay& way) {
   Status status = CONVOLVE_CUDA(cudaEventRecord(buffer.crossed.get(), way.stream));
   buffer.busy = status.ok();
+  if (status.ok()) next_ = (next_ + 1) % buffers_.size();
   return status;
 }
 
@@ -99,15 +99,23 @@ Status StagingRing::fetch(const StagingWay& way) {
   return status;
 }
 
+/// The buffer of the rows that land next. Rows lie in buffers in the order in which they were
+/// fetched, the last ones right before the buffer whose turn it is.
+StagingRing::Buffer& StagingRing::landing() {
+  const std::size_t back = fetched_ - landed_;
+  return buffers_[(next_ + buffers_.size() - back) % buffers_.size()];
+}
+
+Status StagingRing::await(const StagingWay& way) {
+  return landed_ < fetched_ ? settle(landing(), way) : Status();
+}
+
 Status StagingRing::land(const StagingWay& way) {
   while (landed_ < rows_.size()) {
     Status status;
     if (landed_ == fetched_) status = fetch(way);
     if (!status.ok()) return status;
-    // Rows lie in buffers in the order in which they were fetched, the last ones right before the
-    // buffer whose turn it is.
-    const std::size_t back = fetched_ - landed_;
-    Buffer& buffer = buffers_[(next_ + buffers_.size() - back) % buffers_.size()];
+    Buffer& buffer = landing();
     if (status = settle(buffer, way); !status.ok()) return status;
     const StagedRows& rows = rows_[landed_];
     copy_rows(rows.host, {static_cast<std::uint8_t*>(buffer.memory), rows.row_bytes, Memory::kHost},

@@ -48,6 +48,8 @@ class StagingRing {
   ~StagingRing() { release(); }
 
   Status add_buffer();
+  /// Takes memory for so many rows to be noted.
+  void reserve_rows(std::size_t count) { rows_.reserve(count); }
   std::size_t buffers() const { return buffers_.size(); }
 
   /// Copies rows from the host to the device. The host's may be used again when this returns.
@@ -63,6 +65,8 @@ class StagingRing {
   Status fetch(const StagingWay& way);
   /// True if rows are noted that no copy is enqueued for.
   bool has_more() const { return fetched_ < rows_.size(); }
+  /// Waits for the rows that were fetched first.
+  Status await(const StagingWay& way);
   /// Waits for all rows noted, and brings them to the host.
   Status land(const StagingWay& way);
   /// Forgets rows noted: nothing is written to the host any more.
@@ -85,6 +89,7 @@ class StagingRing {
 
   /// The buffer whose turn it is, when nothing crosses in it any more.
   Result<Buffer*> take(const StagingWay& way);
+  Buffer& landing();
   Status settle(Buffer& buffer, const StagingWay& way);
   Status cross(Buffer& buffer, const StagingWay& way);
   void copy_rows(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes, int rows);

@@ -119,11 +119,8 @@ Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& ds
     return copy_rows(dst, src, row_bytes, rows, cudaMemcpyHostToDevice, slot.streams().upload);
   if (dst.memory == Memory::kPageLocked)
     return copy_rows(dst, src, row_bytes, rows, cudaMemcpyDeviceToHost, slot.streams().download);
-  if (to_device)
-    slot.staging().add_upload(dst, src, row_bytes, rows);
-  else
-    slot.staging().add_download(dst, src, row_bytes, rows);
-  return {};
+  return to_device ? slot.staging().add_upload(dst, src, row_bytes, rows)
+                   : slot.staging().add_download(dst, src, row_bytes, rows);
 }
 
 /// A frame as its memory is now: what was page-locked is ordinary memory once the context is gone

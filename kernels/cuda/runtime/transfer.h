@@ -25,7 +25,7 @@ Status check_planes(const FrameView& frame, const DevicePlanes& on_device, const
 std::size_t device_frame_bytes(const FrameFormat& format, const DevicePlanes& on_device);
 
 /// One frame's way there and back. A frame whose rows and planes follow each other without a gap
-/// crosses the bus in one copy, and lies on the device as it does on the host.
+/// lies on the device as it does on the host, and crosses the bus in one copy if it is page-locked.
 class FrameTransfer {
  public:
   /// The frames must stay valid until the slot's frame is finished.
@@ -37,8 +37,8 @@ class FrameTransfer {
   Status bring(FramePlanes& in, FramePlanes& out);
 
   /// Copies the planes without a filtered component from the source to the destination, then
-  /// enqueues the download of what the kernels made. Host memory is complete after the frame is
-  /// finished.
+  /// enqueues the download of what the kernels made, or as much of it as staging has room for; the
+  /// rest follows when the frame is finished. Host memory is complete only then.
   Status give_back(const FramePlanes& out);
 
  private:
