@@ -5,7 +5,7 @@
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances in_flight order check soak exits sweep memcheck racecheck
             initcheck synccheck residues start_stop contexts fault sizes epilogues alignments large giant storm
-            pipelines benchmark speed grid pipelines_speed mutants)
+            pipelines benchmark speed grid pipelines_speed live mutants)
 
 # Every kernel against the exact reference, all cases.
 suite_conformance() {
@@ -258,6 +258,21 @@ suite_pipelines_speed() {
   cat "$out"/pipelines-*.part >"$out/pipelines.json"
   rm "$out"/pipelines-*.part
   echo "figure: $(wc -l <"$out/pipelines.json") rows"
+  return "$status"
+}
+
+# Live sources: what a viewer waits for, beside the latency that the pipeline reports; a frame that
+# comes too late to be shown fails its row.
+suite_live() {
+  local fps status=0
+  for fps in 30 60 240; do
+    "$here/tests/bench_pipelines" --commit="$(<"$here/data/commit")" --rounds=3 --warm-up=30 \
+      --frames=$((fps * 3)) --live=$fps --sizes=1080p --json="$out/live-$fps.json" \
+      '--elements=cudaconvolve backend=cuda mask=%MASK%' \
+      '--elements=cudaconvolve backend=cuda async-depth=2 mask=%MASK%' \
+      '--elements=cudaconvolve backend=cuda async-depth=4 mask=%MASK%' || status=1
+  done
+  echo "figure: $(cat "$out"/live-*.json | wc -l) rows"
   return "$status"
 }
 

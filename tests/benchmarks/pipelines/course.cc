@@ -104,7 +104,8 @@ std::optional<Round> Course::run(std::uint64_t frames) {
   round.seconds = slowest;
   round.slowest_to_mean = static_cast<double>(tracks_.size()) / (slowest * rates);
   round.p50_us = convolve::benchmarks::quantile(latencies, 0.5);
-  round.p99_us = convolve::benchmarks::quantile(std::move(latencies), 0.99);
+  round.p99_us = convolve::benchmarks::quantile(latencies, 0.99);
+  round.most_us = convolve::benchmarks::quantile(std::move(latencies), 1);
   return round;
 }
 

@@ -48,10 +48,11 @@ class Track {
 
 /// What a round took.
 struct Round {
-  double seconds = 0;             ///< From its begin to the last frame of the slowest pipeline.
-  double slowest_to_mean = 1;     ///< The slowest pipeline's rate to the mean of all.
-  double cpu_seconds = 0;         ///< Of all threads of the process.
-  double p50_us = 0, p99_us = 0;  ///< Of a frame, from leaves() to arrives().
+  double seconds = 0;          ///< From its begin to the last frame of the slowest pipeline.
+  double slowest_to_mean = 1;  ///< The slowest pipeline's rate to the mean of all.
+  double cpu_seconds = 0;      ///< Of all threads of the process.
+  /// Of a frame, from leaves() to arrives().
+  double p50_us = 0, p99_us = 0, most_us = 0;
 };
 
 /// Sources wait at the end of a round until the next begins, so that all pipelines start it at the

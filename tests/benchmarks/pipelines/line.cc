@@ -70,6 +70,13 @@ std::string elements_text(const Case& asked) {
   return elements;
 }
 
+/// A live pipeline shows frames when their time has come, and says which came too late for that.
+/// Its queue holds what waits for the sink's processing deadline.
+std::string sink_text(int live_fps) {
+  return live_fps != 0 ? "queue ! fakesink sync=true qos=true max-lateness=0"
+                       : "fakesink sync=false";
+}
+
 }  // namespace
 
 GstVideoInfo video_info(const Case& asked, int live_fps) {
@@ -87,8 +94,8 @@ Line::Line(const Case& asked, int live_fps, Course& course, Track& track)
   GstCaps* caps = gst_video_info_to_caps(&info);
   gchar* caps_text = gst_caps_to_string(caps);
   const std::string text = std::string(kSourceName) + " name=benchmark-source ! " + caps_text +
-                           " ! " + elements_text(asked) +
-                           " ! fakesink name=benchmark-sink sync=false";
+                           " ! " + elements_text(asked) + " ! " + sink_text(live_fps) +
+                           " name=benchmark-sink";
   g_free(caps_text);
   gst_caps_unref(caps);
   GError* error = nullptr;
@@ -144,6 +151,13 @@ void Line::read_element(Row* row) const {
   }
   g_value_unset(&item);
   gst_iterator_free(elements);
+  GstQuery* query = gst_query_new_latency();
+  if (gst_element_query(pipeline_, query)) {
+    GstClockTime least = 0;
+    gst_query_parse_latency(query, nullptr, &least, nullptr);
+    row->reported_us = 1e-3 * static_cast<double>(least);
+  }
+  gst_query_unref(query);
 }
 
 GstBusSyncReply Line::on_message(GstBus* /*bus*/, GstMessage* message, gpointer line) {
@@ -152,6 +166,8 @@ GstBusSyncReply Line::on_message(GstBus* /*bus*/, GstMessage* message, gpointer 
     course.ended();
   else if ((GST_MESSAGE_TYPE(message) & (GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)) != 0)
     course.fail(message_text(message));
+  else if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_QOS)
+    course.fail("a frame came too late to be shown");
   gst_message_unref(message);
   return GST_BUS_DROP;
 }

@@ -48,11 +48,14 @@ void print_heading(const Setting& setting, std::FILE* out) {
                "all threads of the process, a frame.\n",
                effort.rounds, static_cast<unsigned long long>(effort.warm_up));
   if (effort.live_fps != 0)
-    std::fprintf(out, "Live sources of %d frames a second.\n", effort.live_fps);
-  std::fprintf(out,
-               "\n| size | format | pipelines | pool | got | elements | mask | frames | frames/s | "
-               "slowest/mean | p50 us | p99 us | CPU us | kernels us | %% of bus | picture |\n"
-               "|---|---|---:|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
+    std::fprintf(out, "Live sources of %d frames a second; no frame came too late to be shown.\n",
+                 effort.live_fps);
+  std::fprintf(
+      out,
+      "\n| size | format | pipelines | pool | got | elements | mask | frames | frames/s | "
+      "slowest/mean | p50 us | p99 us | most us | reported us | CPU us | kernels us | %% of bus | "
+      "picture |\n"
+      "|---|---|---:|---|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
 }
 
 void print_markdown_row(const Row& row, std::FILE* out) {
@@ -64,10 +67,11 @@ void print_markdown_row(const Row& row, std::FILE* out) {
     std::fprintf(out, " FAIL: %s |\n", cell(row.problem).c_str());
     return;
   }
-  std::fprintf(out, " %llu | %.1f | %.2f | %.1f | %.1f | %.1f | %s | %s | %s |\n",
+  std::fprintf(out, " %llu | %.1f | %.2f | %.1f | %.1f | %.1f | %.0f | %.1f | %s | %s | %s |\n",
                static_cast<unsigned long long>(row.frames), row.per_second, row.slowest_to_mean,
-               row.p50_us, row.p99_us, row.cpu_us, number(kernel_us(row), 1).c_str(),
-               bus_percent(row).c_str(), row.changed ? "changed" : "same");
+               row.p50_us, row.p99_us, row.most_us, row.reported_us, row.cpu_us,
+               number(kernel_us(row), 1).c_str(), bus_percent(row).c_str(),
+               row.changed ? "changed" : "same");
 }
 
 void print_json_row(const Setting& setting, const Row& row, std::FILE* out) {
@@ -89,10 +93,11 @@ void print_json_row(const Setting& setting, const Row& row, std::FILE* out) {
   std::fprintf(out,
                "\"problem\":%s,\"frames\":%llu,\"per_second\":%.3f,\"fewest_per_second\":%.3f,"
                "\"most_per_second\":%.3f,\"slowest_to_mean\":%.4f,\"p50_us\":%.3f,\"p99_us\":%.3f,"
+               "\"most_us\":%.3f,\"reported_us\":%.3f,"
                "\"cpu_us\":%.3f,\"bus_per_second\":%.3f,\"changed\":%s,\"plan\":%s,\"stats\":%s}\n",
                quoted(row.problem).c_str(), static_cast<unsigned long long>(row.frames),
                row.per_second, row.fewest_per_second, row.most_per_second, row.slowest_to_mean,
-               row.p50_us, row.p99_us, row.cpu_us, row.bus_per_second,
+               row.p50_us, row.p99_us, row.most_us, row.reported_us, row.cpu_us, row.bus_per_second,
                row.changed ? "true" : "false", quoted(row.plan).c_str(), json_stats(row).c_str());
 }
 

@@ -87,6 +87,7 @@ class Running {
     row->slowest_to_mean = quantile(all([](const Round& r) { return r.slowest_to_mean; }), 0.5);
     row->p50_us = quantile(all([](const Round& r) { return r.p50_us; }), 0.5);
     row->p99_us = quantile(all([](const Round& r) { return r.p99_us; }), 0.5);
+    row->most_us = quantile(all([](const Round& r) { return r.most_us; }), 1);
     row->cpu_us = quantile(all([&](const Round& r) { return 1e6 * r.cpu_seconds / frames; }), 0.5);
   }
 

@@ -45,6 +45,8 @@ struct Row {
   double fewest_per_second = 0, most_per_second = 0;  ///< Of the rounds.
   double slowest_to_mean = 0;                         ///< The slowest pipeline's rate to the mean.
   double p50_us = 0, p99_us = 0;                      ///< Of a frame.
+  double most_us = 0;                                 ///< Of all frames of all rounds.
+  double reported_us = 0;                             ///< The pipeline's latency, by its query.
   double cpu_us = 0;                                  ///< A frame, of all threads.
   bool changed = false;  ///< The last picture was another behind the elements.
   std::vector<std::pair<std::string, std::string>> stats;  ///< As JSON; empty if there are none.
