@@ -33,7 +33,6 @@ void StageTimes::add(const convolve::FrameTimes& times) {
 
 void StageTimes::reset() {
   const std::lock_guard lock(mutex_);
-  wanted_ = false;
   count_ = 0;
 }
 

@@ -36,7 +36,7 @@ class StageTimes {
   /// A frame has been finished that was sent when they were wanted.
   void add(const convolve::FrameTimes& times);
 
-  /// Forgets all frames, and whether anybody asked.
+  /// Forgets all frames. Who has asked once will ask again.
   void reset();
 
   /// Adds to `stats` mean, p50 and p99 of each stage, in nanoseconds, over the last kFrames frames;

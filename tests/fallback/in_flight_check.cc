@@ -289,6 +289,28 @@ TEST_F(InFlight, StatsSayWhereTheTimeOfAFrameGoes) {
   }
 }
 
+// Who wants to know all of a stream asks before it begins.
+TEST_F(InFlight, StatsReadBeforeTheStartMeasureFromTheFirstFrame) {
+  GstElement* element = check::make_element(settings(2));
+  GstStructure* stats = nullptr;
+  g_object_get(element, "stats", &stats, nullptr);
+  gst_structure_free(stats);
+  GstHarness* harness = gst_harness_new_with_element(element, "sink", "src");
+  gst_harness_set_src_caps(harness, gst_video_info_to_caps(&info_));
+  for (int n = 0; n < 2; ++n) {
+    EXPECT_EQ(gst_harness_push(harness, check::make_buffer(oracle::random_frame(info_, 1), n)),
+              GST_FLOW_OK);
+    gst_buffer_unref(gst_harness_pull(harness));
+  }
+  g_object_get(element, "stats", &stats, nullptr);
+  guint64 measured = 0;
+  EXPECT_TRUE(gst_structure_get_uint64(stats, "measured-frames", &measured));
+  EXPECT_EQ(measured, 2u);
+  gst_structure_free(stats);
+  gst_harness_teardown(harness);
+  gst_object_unref(element);
+}
+
 TEST_F(InFlight, FramesOnTheirWayAreCounted) {
   frames_take(300);
   Harness harness(settings(3));
