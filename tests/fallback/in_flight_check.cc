@@ -311,6 +311,33 @@ TEST_F(InFlight, StatsReadBeforeTheStartMeasureFromTheFirstFrame) {
   gst_object_unref(element);
 }
 
+// A camera has few buffers, and more frames may be in flight than it has: it waits for the first to
+// come back, and they do so without its help.
+TEST_F(InFlight, ASourceOfFourBuffersDoesNotStarve) {
+  frames_take(2);
+  Harness harness(settings(8));
+  harness.set_caps(info_);
+  GstBufferPool* pool = gst_buffer_pool_new();
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  const auto bytes = static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_));
+  gst_buffer_pool_config_set_params(config, nullptr, bytes, 4, 4);
+  ASSERT_TRUE(gst_buffer_pool_set_config(pool, config));
+  ASSERT_TRUE(gst_buffer_pool_set_active(pool, TRUE));
+  constexpr int kFrames = 40;
+  for (int n = 1; n <= kFrames; ++n) {
+    GstBuffer* buffer = nullptr;
+    ASSERT_EQ(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
+    const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
+    gst_buffer_fill(buffer, 0, frame.data(), frame.size());
+    GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(n) * GST_SECOND / 25;
+    ASSERT_EQ(harness.push_buffer(buffer), GST_FLOW_OK);
+  }
+  for (int n = 1; n <= kFrames; ++n)
+    expect(harness, n);
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+}
+
 TEST_F(InFlight, FramesOnTheirWayAreCounted) {
   frames_take(300);
   Harness harness(settings(3));
