@@ -94,7 +94,7 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   streams_ = streams;
   staging_.use(streams.upload, streams.download, streams.waiting());
   Status status;
-  // What the other field of the frame left on the device is about to be written over.
+  // Rows of the first field that wait on the device for a buffer would be written over now.
   if (begun_ && staging_.has_more()) status = staging_.finish();
   if (status.ok() && in_use && streams.apart()) {
     // The memory of the slot is still read by its kernels, or on its way back.
@@ -150,7 +150,7 @@ Status FrameSlot::end(const FrameStreams& streams) {
 Status FrameSlot::finish() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  // What is enqueued below comes behind done_.
+  // Copies that staging still has to enqueue come behind done_, which is then marked once more.
   const bool more = owes_wait_ && staging_.has_more();
   Status status = staging_.finish();
   if (more)

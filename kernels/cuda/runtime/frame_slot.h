@@ -73,7 +73,7 @@ class FrameSlot {
   /// nothing is written to host memory any more but to page-locked memory of frames.
   Status finish();
 
-  /// Those of the frame that was finished last.
+  /// The times of the frame that was finished last.
   const FrameTimes& times() const { return times_; }
 
   /// Copies across the bus are timed from now on. Nothing of the slot may be in flight. Errors: of

@@ -89,7 +89,7 @@ class Staging {
   template <class Work>
   Status on_rings(std::size_t parts, const Work& work);
 
-  /// What one thread at a time uses, so that no two wait for each other.
+  /// A pair of rings is used by one thread at a time, so that no two threads wait for each other.
   struct Rings {
     StagingRing up, down;
   };

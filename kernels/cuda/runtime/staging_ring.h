@@ -54,7 +54,8 @@ class StagingRing {
 
   /// Copies rows from the host to the device. The host's may be used again when this returns.
   Status send(const StagedRows& rows, const StagingWay& way);
-  /// The same for `bytes` bytes, not more than a buffer holds, and a copy of the caller's.
+  /// Copies `bytes` bytes, not more than a buffer holds, to where `copy` takes them. The host's may
+  /// be used again when this returns.
   Status send(const void* src, std::size_t offset, std::size_t bytes, const EnqueueCopy& copy,
               const StagingWay& way);
 
