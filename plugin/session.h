@@ -84,7 +84,7 @@ class Session {
 
   Statistics statistics() const;
 
-  /// Of finished frames; any thread may ask.
+  /// Where the time of finished frames went; any thread may ask.
   StageTimes& stage_times() { return stage_times_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What property `stats` says.
+// The numbers of property `stats`: counters, and times of the stages of a frame.
 #pragma once
 
 #include <gst/gst.h>
@@ -14,7 +14,7 @@
 
 namespace cudaconvolve {
 
-/// What is counted from READY on.
+/// Counters that start() sets to 0.
 struct Statistics {
   guint64 frames = 0;              ///< Passed on, filtered or not.
   guint64 passthrough_frames = 0;  ///< Of these not filtered.
@@ -24,7 +24,7 @@ struct Statistics {
   guint64 kernel_ns_last = 0;  ///< Nanoseconds in kernels for the last filtered frame; 0 = unknown.
 };
 
-/// As the property gives them; the caller's own.
+/// A new structure, owned by the caller, with the counters by the names that users see.
 GstStructure* stats_structure(const Statistics& statistics, std::size_t frames_in_flight);
 
 /// Where the time of the last frames went. Any thread. Nothing is measured until somebody asks.

@@ -108,7 +108,7 @@ Status copy_rows(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cuda
   return {};
 }
 
-/// What goes through staging is only noted.
+/// Copies one plane, or notes it where it goes through staging, which copies all planes at once.
 Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& dst,
                   const PlaneMemory& src, int row_bytes, int rows) {
   const bool from_device = src.memory == Memory::kCuda, to_device = dst.memory == Memory::kCuda;

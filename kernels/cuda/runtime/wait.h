@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kLongestSilence{5};
 /// How long a thread that has waited for some time sleeps before it looks again.
 inline constexpr std::chrono::microseconds kNap{50};
 
-/// What a thread does while it waits.
+/// How a thread spends the time until an event has passed.
 enum class Waiting : int {
   kEager,   ///< At first it asks again and again: for a frame that is awaited.
   kFrugal,  ///< It sleeps: for one of several frames in flight, which keep the device busy.
