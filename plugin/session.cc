@@ -298,11 +298,10 @@ std::unique_ptr<SentFrame> Session::send(GstBuffer* input, GstBuffer* output, Gs
   return frame;
 }
 
-bool Session::keep_if_doubtful(const SentFrame& frame) {
-  if (frame.plan->device->at_rest()) return false;
+void Session::keep_if_doubtful(const SentFrame& frame) {
+  if (frame.plan->device->at_rest()) return;
   doubtful_.keep(frame.input);
   doubtful_.keep(frame.output);
-  return true;
 }
 
 /// On the CPU, into memory that a lost device does not know.
@@ -343,7 +342,7 @@ GstFlowReturn Session::finish(SentFrame& frame) {
   Status status = frame.frame != nullptr ? frame.frame->finish() : frame.sent;
   const std::lock_guard lock(mutex_);
   if (!status.ok()) {
-    (void)keep_if_doubtful(frame);
+    keep_if_doubtful(frame);
     if (may_leave_cuda(*frame.plan, status)) status = redo(frame, status);
   } else if (frame.plan->device->at_rest()) {
     doubtful_.release();

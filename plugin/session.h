@@ -109,9 +109,8 @@ class Session {
   bool may_leave_cuda(const ActivePlan& plan, const convolve::Status& status) const;
   void leave_cuda(const convolve::Status& why, const Settings& settings);
   convolve::Status send_on(const ActivePlan& plan, SentFrame& frame);
-  /// After a frame failed: keeps its memory from others if the device may still be at it. True if
-  /// the output must not be used any more.
-  bool keep_if_doubtful(const SentFrame& frame);
+  /// After a frame failed: keeps its memory from others if the device may still be at it.
+  void keep_if_doubtful(const SentFrame& frame);
   convolve::Status redo(SentFrame& frame, const convolve::Status& why);
   void count(const SentFrame& frame);
 
