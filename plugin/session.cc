@@ -343,6 +343,7 @@ GstFlowReturn Session::finish(SentFrame& frame) {
   const std::lock_guard lock(mutex_);
   if (!status.ok()) {
     keep_if_doubtful(frame);
+    if (frame.dropped) return GST_FLOW_ERROR;
     if (may_leave_cuda(*frame.plan, status)) status = redo(frame, status);
   } else if (frame.plan->device->at_rest()) {
     doubtful_.release();

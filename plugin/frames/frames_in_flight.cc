@@ -7,6 +7,7 @@ namespace cudaconvolve {
 
 GstFlowReturn FramesInFlight::add(std::unique_ptr<SentFrame> frame, std::size_t most) {
   std::unique_lock lock(mutex_);
+  frame->dropped = failure_ != GST_FLOW_OK;
   frames_.push_back(std::move(frame));
   if (!thread_.joinable()) {
     ending_ = false;
@@ -49,14 +50,17 @@ void FramesInFlight::run() {
 /// The frame stays among the others until it is pushed, so that who waits for it waits for that.
 void FramesInFlight::finish_first(std::unique_lock<std::mutex>& lock) {
   SentFrame& frame = *frames_.front();
-  const bool drop = failure_ != GST_FLOW_OK;
   lock.unlock();
   GstFlowReturn flow = finish_(frame);
-  if (flow == GST_FLOW_OK && !drop) flow = push_(frame.take_output());
+  if (flow == GST_FLOW_OK && !frame.dropped) flow = push_(frame.take_output());
   lock.lock();
   const std::unique_ptr<SentFrame> done = std::move(frames_.front());
   frames_.pop_front();
-  if (failure_ == GST_FLOW_OK) failure_ = flow;
+  if (!done->dropped && flow != GST_FLOW_OK) {
+    failure_ = flow;
+    for (const std::unique_ptr<SentFrame>& behind : frames_)
+      behind->dropped = true;
+  }
   changed_.notify_all();
 }
 

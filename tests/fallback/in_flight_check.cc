@@ -404,6 +404,36 @@ TEST_F(InFlight, WithoutACpuAFaultIsOneErrorAndTheNextPushKnows) {
   EXPECT_EQ(waiting(harness), 0u);
 }
 
+TEST_F(InFlight, FramesBehindOneThatFailedAreDroppedWithoutAWord) {
+  for (const char* code : {"device-lost", "device-error"}) {
+    SCOPED_TRACE(code);
+    frames_take(100);
+    fail("frame:2", code);
+    Harness harness(Settings{{"backend", "cuda"}, {"mask", kMask.text()}, {"async-depth", "4"}});
+    harness.set_caps(info_);
+    for (int n = 1; n <= 4; ++n)
+      push(harness, n);
+    ASSERT_TRUE(gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND)));
+    EXPECT_EQ(waiting(harness), 1u);
+    expect(harness, 1);
+    EXPECT_EQ(harness.errors().size(), 1u);
+    push(harness, 5, GST_FLOW_ERROR);
+  }
+}
+
+TEST_F(InFlight, FramesBehindAnErrorThatWasToldAreDroppedToo) {
+  frames_take(100);
+  fail("frame:1", "device-error");
+  Harness harness(Settings{{"backend", "cuda"}, {"mask", kMask.text()}, {"async-depth", "2"}});
+  harness.set_caps(info_);
+  push(harness, 1);
+  push(harness, 2);
+  push(harness, 3, GST_FLOW_ERROR);  // Returns when the first has failed; two are still in flight.
+  ASSERT_TRUE(gst_harness_push_event(harness.get(), gst_event_new_gap(0, GST_SECOND)));
+  EXPECT_EQ(waiting(harness), 0u);
+  EXPECT_EQ(harness.errors().size(), 1u);
+}
+
 GstPadProbeReturn refuse(GstPad* /*pad*/, GstPadProbeInfo* info, gpointer /*data*/) {
   gst_buffer_unref(GST_PAD_PROBE_INFO_BUFFER(info));
   GST_PAD_PROBE_INFO_DATA(info) = nullptr;
