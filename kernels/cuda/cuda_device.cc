@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cuda/job/cuda_job.h"
+#include "kernels/cuda/job/overlapped_pieces.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/context.h"
 #include "kernels/cuda/runtime/device_core.h"
@@ -144,6 +145,10 @@ Result<std::shared_ptr<Device>> open_cuda_device(int device_id, bool use_current
                         : open_core(driver.value(), device_id, log, stop);
   if (!core.ok()) return core.status();
   return std::shared_ptr<Device>(std::make_shared<CudaDevice>(std::move(core.value())));
+}
+
+void set_least_bytes_of_piece(std::size_t bytes) {
+  OverlappedPieces::set_least_bytes(bytes);
 }
 
 }  // namespace convolve

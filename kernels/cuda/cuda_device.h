@@ -2,6 +2,7 @@
 // The CUDA backend's door. A stub stands behind it in builds without CUDA.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "kernels/core/base/stop_signal.h"
@@ -18,5 +19,9 @@ bool has_cuda_backend();
 Result<std::shared_ptr<Device>> open_cuda_device(int device_id, bool use_current_context,
                                                  LogCallback log,
                                                  std::shared_ptr<const StopSignal> stop);
+
+/// For tests, which have no time for large frames: those that are alone on their way are cut into
+/// pieces of so many bytes by convolvers that are made from now on; 0 stands for what pays.
+void set_least_bytes_of_piece(std::size_t bytes);
 
 }  // namespace convolve

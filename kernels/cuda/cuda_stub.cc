@@ -13,4 +13,6 @@ Result<std::shared_ptr<Device>> open_cuda_device(int, bool, LogCallback,
   return Status(Code::kNoDevice, "this build has no CUDA backend");
 }
 
+void set_least_bytes_of_piece(std::size_t) {}
+
 }  // namespace convolve

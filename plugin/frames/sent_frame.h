@@ -50,8 +50,8 @@ struct SentFrame {
   std::optional<MappedFrame> destination{std::in_place};
   bool fields = false;    ///< The buffers hold two fields.
   bool measured = false;  ///< Its copies across the bus are timed.
-  /// A frame before it failed while both were in flight: it is not pushed, and what becomes of it is
-  /// not told, as the stream has ended with that other frame.
+  /// A frame before it failed while both were in flight: it is not pushed, and what becomes of it
+  /// is not told, as the stream has ended with that other frame.
   bool dropped = false;
   std::shared_ptr<ActivePlan> plan;
   convolve::RunArguments arguments;

@@ -203,7 +203,10 @@ cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
 
 cudaError_t cudaHostUnregister(void* data) {
   const std::lock_guard lock(memory().mutex);
-  memory().page_locked.erase(static_cast<const std::uint8_t*>(data));
+  const auto block = memory().page_locked.find(static_cast<const std::uint8_t*>(data));
+  if (block == memory().page_locked.end()) return cudaErrorHostMemoryNotRegistered;
+  memory().lockable += block->second;
+  memory().page_locked.erase(block);
   return cudaSuccess;
 }
 
@@ -246,6 +249,10 @@ convolve::Context context() {
   convolve::Context context;
   context.driver.push = [](CUcontext) { return CUDA_SUCCESS; };
   context.driver.pop = [](CUcontext*) { return CUDA_SUCCESS; };
+  context.driver.get_id = [](CUcontext, unsigned long long* id) {
+    *id = 0;
+    return CUDA_SUCCESS;
+  };
   return context;
 }
 

@@ -2,6 +2,7 @@
 // Several frames in flight on one device, through every kernel: sent by one thread and waited for
 // by another, in pageable and page-locked memory, dense and padded, whole and as two fields. Each
 // must be the reference's, whatever the others do to the bus and to the device's memory meanwhile.
+// The same one at a time, where page-locked frames go in pieces.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "kernels/convolver.h"
+#include "kernels/cuda/cuda_device.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/devices.h"
@@ -143,6 +145,11 @@ class Receiver {
     sent_.push_back(std::move(sent));
     changed_.notify_all();
   }
+  /// Waits until all have come.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return sent_.empty(); });
+  }
   /// What is wrong with the first bad frame, after all have come.
   std::string end() {
     {
@@ -182,18 +189,15 @@ class Receiver {
   std::thread thread_;
 };
 
-class FramesInFlight : public ::testing::TestWithParam<KernelOn> {};
-
-TEST_P(FramesInFlight, AreEachTheirOwn) {
-  const KernelOn which = GetParam();
+void send_frames(const KernelOn& which, int most_in_flight) {
   const bool cuda = which.backend == BackendKind::kCuda;
   auto opened = open_device(which.backend, {});
   if (cuda && !gpu_required() && !opened.ok()) GTEST_SKIP() << opened.status().message();
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   Device& device = *opened.value();
   int in_flight = 1;
-  if (device.set_frames_in_flight(kInFlight).ok()) in_flight = kInFlight;
-  EXPECT_EQ(in_flight, cuda ? kInFlight : 1);
+  if (device.set_frames_in_flight(most_in_flight).ok()) in_flight = most_in_flight;
+  EXPECT_EQ(in_flight, cuda ? most_in_flight : 1);
 
   const FrameFormat format = make_format(Arrangement::kNv12, kU8, Levels::kFull, kWidth, kHeight);
   const TestMaskPtr mask = mask_for(which.kernel);
@@ -239,11 +243,26 @@ TEST_P(FramesInFlight, AreEachTheirOwn) {
     if (!status.ok()) break;
     sent.frame = std::move(frame.value());
     receiver.add(std::move(sent));
+    if (in_flight == 1) receiver.wait();
   }
   EXPECT_EQ(receiver.end(), "");
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(device.finish().ok());
   EXPECT_TRUE(device.at_rest());
+}
+
+class FramesInFlight : public ::testing::TestWithParam<KernelOn> {
+ protected:
+  ~FramesInFlight() override { set_least_bytes_of_piece(0); }
+};
+
+TEST_P(FramesInFlight, AreEachTheirOwn) {
+  send_frames(GetParam(), kInFlight);
+}
+
+TEST_P(FramesInFlight, OneAtATimeGoInPieces) {
+  set_least_bytes_of_piece(1024);
+  send_frames(GetParam(), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, FramesInFlight, ::testing::ValuesIn(all_kernels()),

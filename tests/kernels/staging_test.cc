@@ -17,7 +17,6 @@
 
 #include "kernels/core/base/stop_signal.h"
 #include "kernels/cuda/runtime/frame_slot.h"
-#include "kernels/cuda/runtime/staging_buffers.h"
 #include "tests/kernels/fake_cudart.h"
 
 namespace convolve {
@@ -83,11 +82,14 @@ FrameStreams own_streams() {
 Status run(FrameSlot& slot, const FrameStreams& streams, const HostPlane& from, HostPlane& to) {
   Status status = slot.begin(streams);
   if (!status.ok()) return status;
-  status = slot.staging().add_upload(device_plane_at(slot.source(), from), from.plane,
-                                     from.row_bytes, from.rows);
+  status = slot.begin_source();
+  if (status.ok())
+    status = slot.staging().add_upload(device_plane_at(slot.source(), from), from.plane,
+                                       from.row_bytes, from.rows);
   if (status.ok()) status = slot.staging().upload();
-  if (status.ok()) status = slot.source_enqueued();
-  if (status.ok()) status = slot.kernels_begin();
+  if (status.ok()) status = slot.end_source();
+  if (status.ok()) status = slot.await_source();
+  if (status.ok()) status = slot.begin_kernels();
   if (!status.ok()) return status;
   fake_cudart::launch(streams.kernels,
                       [source = slot.source(), destination = slot.destination(),
@@ -95,11 +97,13 @@ Status run(FrameSlot& slot, const FrameStreams& streams, const HostPlane& from, 
                         for (std::ptrdiff_t i = 0; i < bytes; ++i)
                           destination[i] = static_cast<std::uint8_t>(source[i] + 1);
                       });
-  status = slot.kernels_end();
+  status = slot.end_kernels();
+  if (status.ok()) status = slot.begin_destination();
   if (status.ok())
     status = slot.staging().add_download(to.plane, device_plane_at(slot.destination(), to),
                                          to.row_bytes, to.rows);
-  return status.ok() ? slot.staging().download() : status;
+  if (status.ok()) status = slot.staging().download();
+  return status.ok() ? slot.end_destination() : status;
 }
 
 Bytes plus_one(Bytes bytes) {
@@ -114,7 +118,7 @@ class StagingTest : public testing::Test {
                                   const StopSignal* stop = nullptr) {
     auto made = std::make_unique<FrameSlot>(fake_cudart::context(), stop);
     EXPECT_TRUE(made->initialise().ok());
-    EXPECT_TRUE(made->reserve(bytes, streams).ok());
+    EXPECT_TRUE(made->reserve(bytes, streams.kernels).ok());
     if (measured_) {
       EXPECT_TRUE(made->measure_copies().ok());
     }
@@ -126,11 +130,12 @@ class StagingTest : public testing::Test {
     EXPECT_EQ(to.overwritten(), 0) << what;
   }
 
-  /// All spans of a frame must have passed when it is finished, or they were not known.
-  void expect_times(const FrameSlot& slot) {
+  /// All spans of a frame of so many runs must have passed when it is finished, or they were not
+  /// known.
+  void expect_times(const FrameSlot& slot, unsigned runs = 1) {
     for (const std::uint64_t time :
          {slot.times().upload, slot.times().kernels, slot.times().download})
-      EXPECT_EQ(time, 500'000u);
+      EXPECT_EQ(time, runs * 500'000u);
   }
 
   bool measured_ = true;
@@ -222,10 +227,62 @@ TEST_F(StagingTest, TheSecondFieldDoesNotOverwriteTheFirst) {
       ASSERT_TRUE(way->finish().ok());
       expect_filtered(top.dense(), to_top, "first field");
       expect_filtered(bottom.dense(), to_bottom, "second field");
-      expect_times(*way);
+      expect_times(*way, 2);
       way->release();
     }
   }
+}
+
+// A frame in pieces, of which one comes while the one before is filtered: kernels wait for the
+// source of their piece, though that of the next was enqueued before them.
+TEST_F(StagingTest, PiecesWaitForTheirOwnSource) {
+  constexpr int kRowBytes = 1000, kRows = 300, kPieces = 6, kRowsOfPiece = kRows / kPieces;
+  const auto way = slot(std::size_t{kRowBytes} * kRows, streams_);
+  for (int frame = 0; frame < 20; ++frame) {
+    HostPlane from(kRowBytes, kRows, 0, false), to(kRowBytes, kRows, 3, false);
+    from.fill(random_);
+    const auto part = [](PlaneMemory plane, int piece) {
+      plane.data += piece * kRowsOfPiece * plane.pitch;
+      return plane;
+    };
+    const auto bring = [&](int piece) {
+      Status status = way->begin_source();
+      if (status.ok())
+        status = way->staging().add_upload(part(device_plane_at(way->source(), from), piece),
+                                           part(from.plane, piece), kRowBytes, kRowsOfPiece);
+      if (status.ok()) status = way->staging().upload();
+      return status.ok() ? way->end_source() : status;
+    };
+    ASSERT_TRUE(way->begin(streams_).ok());
+    ASSERT_TRUE(bring(0).ok());
+    for (int piece = 0; piece < kPieces; ++piece) {
+      ASSERT_TRUE(way->await_source().ok());
+      if (piece + 1 < kPieces) {
+        ASSERT_TRUE(bring(piece + 1).ok());
+      }
+      ASSERT_TRUE(way->begin_kernels().ok());
+      const std::ptrdiff_t offset = piece * kRowsOfPiece * kRowBytes;
+      fake_cudart::launch(streams_.kernels, [source = way->source() + offset,
+                                             destination = way->destination() + offset] {
+        for (int i = 0; i < kRowsOfPiece * kRowBytes; ++i)
+          destination[i] = static_cast<std::uint8_t>(source[i] + 1);
+      });
+      ASSERT_TRUE(way->end_kernels().ok());
+      ASSERT_TRUE(way->begin_destination().ok());
+      ASSERT_TRUE(way->staging()
+                      .add_download(part(to.plane, piece),
+                                    part(device_plane_at(way->destination(), to), piece), kRowBytes,
+                                    kRowsOfPiece)
+                      .ok());
+      ASSERT_TRUE(way->staging().download().ok());
+      ASSERT_TRUE(way->end_destination().ok());
+    }
+    ASSERT_TRUE(way->end(streams_).ok());
+    ASSERT_TRUE(way->finish().ok());
+    expect_filtered(from.dense(), to, "in pieces");
+    EXPECT_EQ(way->times().kernels, kPieces * 500'000u);
+  }
+  way->release();
 }
 
 // A frame that is left behind writes nothing, and the next one in its slot is right.
@@ -255,6 +312,44 @@ TEST_F(StagingTest, AStoppedFrameIsForgotten) {
   expect_times(*way);
   EXPECT_EQ(lost.dense(), Bytes(lost.dense().size(), 0xA5)) << "nobody waited for it";
   way->release();
+}
+
+// The next frame may take other streams, as after a change of depth: it must not be overtaken by
+// what is still on its way to the slot's memory.
+TEST_F(StagingTest, AStoppedFrameOfOtherStreamsIsForgotten) {
+  StopSignal stop;
+  const FrameStreams single{streams_.kernels, streams_.kernels, streams_.kernels};
+  for (const bool apart_first : {true, false}) {
+    const FrameStreams& first = apart_first ? streams_ : single;
+    const FrameStreams& second = apart_first ? single : streams_;
+    const auto way = slot(2'000'000, first, &stop);
+    HostPlane from(2000, 1000, 0, false), lost(2000, 1000, 0, false), to(2000, 1000, 0, false);
+    from.fill(random_);
+    // After one of which nothing is left, so that the slot's memory is known to be there.
+    ASSERT_TRUE(run(*way, streams_, lost, lost).ok());
+    ASSERT_TRUE(way->end(streams_).ok());
+    ASSERT_TRUE(way->finish().ok());
+    std::atomic<bool> go{false};
+    fake_cudart::launch(first.upload, [&go] {
+      while (!go)
+        std::this_thread::yield();
+    });
+    ASSERT_TRUE(run(*way, first, lost, lost).ok());
+    ASSERT_TRUE(way->end(first).ok());
+    stop.raise();
+    EXPECT_EQ(way->finish().code(), Code::kStopped);
+    stop.clear();
+    std::thread later([&go] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      go = true;
+    });
+    ASSERT_TRUE(run(*way, second, from, to).ok());
+    ASSERT_TRUE(way->end(second).ok());
+    ASSERT_TRUE(way->finish().ok());
+    expect_filtered(from.dense(), to, "after the stop");
+    later.join();
+    way->release();
+  }
 }
 
 // The slot rests only when every stream has left what a stop left behind.
@@ -312,41 +407,33 @@ TEST_F(StagingTest, TimesAreThoseOfTheFrame) {
   way->release();
 }
 
-TEST_F(StagingTest, FewBuffersDoAndNoneIsSaid) {
-  // Buffers are kept for whoever comes next: a test that wants few takes what there is.
-  std::vector<void*> all;
-  for (int i = 0; i < 200; ++i) {
-    Result<void*> buffer = take_staging_buffer();
-    ASSERT_TRUE(buffer.ok());
-    all.push_back(buffer.value());
-  }
-  for (const std::size_t buffers : {0, 1, 2, 3, 5}) {
-    fake_cudart::limit_page_locked(0);
-    for (std::size_t i = 0; i < buffers; ++i)
-      give_staging_buffer(all[i]);
-    FrameSlot way(fake_cudart::context(), nullptr);
-    ASSERT_TRUE(way.initialise().ok());
-    ASSERT_TRUE(way.reserve(6'000'000, streams_).ok());
-    HostPlane from(3000, 2000, 0, false), to(3000, 2000, 0, false);
-    from.fill(random_);
-    const Status status = run(way, streams_, from, to);
-    // One for each direction.
-    ASSERT_EQ(status.ok(), buffers >= 2) << buffers << ": " << status.message();
-    if (!status.ok()) {
-      EXPECT_EQ(status.code(), Code::kOutOfMemory);
+// Where little memory may be page-locked, frames go in smaller loads; where none may, that is said.
+TEST_F(StagingTest, SmallBuffersDoAndNoneIsSaid) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  for (const bool alone : {false, true})
+    for (const std::size_t limit : {0, 1, 2, 3, 5, 8, 13, 26}) {
+      fake_cudart::limit_page_locked(limit * kMiB);
+      FrameStreams streams = streams_;
+      streams.waiting.expected = std::chrono::microseconds(alone ? 0 : 100);
+      FrameSlot way(fake_cudart::context(), nullptr);
+      ASSERT_TRUE(way.initialise().ok());
+      ASSERT_TRUE(way.reserve(6'000'000, streams.kernels).ok());
+      HostPlane from(3000, 2000, 0, false), to(3000, 2000, 0, false);
+      from.fill(random_);
+      const Status status = run(way, streams, from, to);
+      // Uploads take a second buffer if there is one.
+      if (limit != 2) {
+        ASSERT_EQ(status.ok(), limit > 2) << limit << ": " << status.message();
+      }
+      if (!status.ok()) {
+        EXPECT_EQ(status.code(), Code::kOutOfMemory);
+      }
+      ASSERT_TRUE(way.end(streams).ok());
+      ASSERT_TRUE(way.finish().ok());
+      if (status.ok()) expect_filtered(from.dense(), to, "small buffers");
+      way.release();
     }
-    ASSERT_TRUE(way.end(streams_).ok());
-    ASSERT_TRUE(way.finish().ok());
-    if (status.ok()) expect_filtered(from.dense(), to, "few buffers");
-    way.release();
-    for (std::size_t i = 0; i < buffers; ++i) {
-      Result<void*> buffer = take_staging_buffer();
-      ASSERT_TRUE(buffer.ok()) << "of " << buffers << " buffers one is lost";
-    }
-  }
   fake_cudart::limit_page_locked(SIZE_MAX);
-  for (void* buffer : all)
-    give_staging_buffer(buffer);
 }
 
 }  // namespace

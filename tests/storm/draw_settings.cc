@@ -103,6 +103,7 @@ void draw_ways(Random& random, Words* step) {
     step->add("memory", "cuda");
   else if (random.chance(50))
     step->add("memory", "locked");
+  if (random.chance(30)) step->add("pieces", std::to_string(1024 << random.integer(0, 6)));
   if (random.chance(60)) step->add("source", std::to_string(random.integer(0, kPlaceLimit - 1)));
   if (random.chance(60)) step->add("target", std::to_string(random.integer(0, kPlaceLimit - 1)));
   if (random.chance(25)) step->add("view", random.chance(50) ? "top" : "bottom");

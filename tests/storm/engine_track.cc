@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/core/shape/tensor_tiles.h"
+#include "kernels/cuda/cuda_device.h"
 #include "plugin/formats.h"
 #include "tests/storm/picture.h"
 #include "tests/storm/plant.h"
@@ -111,7 +112,9 @@ class EnginePlayer {
         if (is_property(word.first) || words_.has(what.first)) words_.set(what.first, what.second);
       }
       ++number;
+      convolve::set_least_bytes_of_piece(static_cast<std::size_t>(whole(all, "pieces")));
       play_step(all, static_cast<unsigned>(number));
+      convolve::set_least_bytes_of_piece(0);
       if (outcome_.fault.empty()) continue;
       outcome_.fault = "frame " + std::to_string(number) + ": " + outcome_.fault;
       break;

@@ -10,7 +10,7 @@ namespace {
 /// Words that are about one frame alone and not about those that follow.
 constexpr const char* kOfOneFrame[] = {"q",      "fill",   "layout", "flush", "interlaced",
                                        "memory", "source", "target", "view",  "spare",
-                                       "times",  "form",   "burst"};
+                                       "times",  "form",   "burst",  "pieces"};
 
 bool of_one_frame(const std::string& name) {
   return std::find(std::begin(kOfOneFrame), std::end(kOfOneFrame), name) != std::end(kOfOneFrame);

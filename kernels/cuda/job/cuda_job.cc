@@ -14,6 +14,7 @@
 #include "kernels/cuda/job/device_mask.h"
 #include "kernels/cuda/job/intermediate.h"
 #include "kernels/cuda/job/job_epilogues.h"
+#include "kernels/cuda/job/overlapped_pieces.h"
 #include "kernels/cuda/job/piecewise.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/fault.h"
@@ -58,6 +59,10 @@ class CudaJob final : public Job {
   void note_writes(const FrameFormat& format, const FramePlanes& out);
   Status launch(FrameSlot& slot, const FrameFormat& format, const FramePlanes& in,
                 const FramePlanes& out, const RunArguments& arguments);
+  Status run_overlapped(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
+                        const FramePlanes& in, const RunArguments& arguments);
+  Status launch_part(const FrameFormat& part, const FramePlanes& in, const FramePlanes& out,
+                     const RunArguments& arguments);
   Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
                       const RunArguments& arguments);
   Status launch_groups(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
@@ -76,7 +81,8 @@ class CudaJob final : public Job {
   std::optional<WeightedPass> weighted_;
   std::optional<TensorPass> tensor_;  ///< If the plan is kernel tensor: filters the whole frame.
   std::optional<Piecewise> pieces_;   ///< If a frame would take too long for one launch.
-  LaunchArguments arguments_;         ///< The members that are the same in all launches.
+  std::optional<OverlappedPieces> overlapped_;  ///< If a frame that is alone goes in pieces.
+  LaunchArguments arguments_;                   ///< The members that are the same in all launches.
 
   JobEpilogues epilogues_;         ///< Not of kernel tensor, which has its own.
   BoxTile box_tiles_[kMaxGroups];  ///< Kernel box: for each component group.
@@ -90,6 +96,7 @@ CudaJob::~CudaJob() {
   weighted_.reset();
   tensor_.reset();
   pieces_.reset();
+  overlapped_.reset();
 }
 
 /// True for planes that are filtered, and for alpha that kernels read to weight colour.
@@ -173,6 +180,11 @@ Status CudaJob::prepare_pieces() {
       Piecewise::make(format_, mask_, plan_, on_device_, *core_);
   if (!pieces.ok()) return pieces.status();
   pieces_ = std::move(pieces.value());
+  if (pieces_) return {};
+  Result<std::optional<OverlappedPieces>> overlapped =
+      OverlappedPieces::make(format_, mask_, on_device_, *core_);
+  if (!overlapped.ok()) return overlapped.status();
+  overlapped_ = std::move(overlapped.value());
   return {};
 }
 
@@ -252,11 +264,17 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
   if (!slot.ok()) return slot.status();
   FrameTransfer transfer(*core_, *slot.value(), src, dst, on_device_);
   FramePlanes in, out;
-  Status status = slot.value()->begin(core_->streams());
-  if (status.ok()) status = transfer.bring(in, out);
-  if (status.ok()) note_writes(src.format, out);
-  if (status.ok()) status = launch(*slot.value(), src.format, in, out, arguments);
-  if (status.ok()) status = transfer.give_back(out);
+  transfer.place(in, out);
+  const bool overlapped =
+      overlapped_ && core_->one_at_a_time() && overlapped_->serves(transfer, arguments.border);
+  Status status = slot.value()->begin(overlapped ? core_->streams_of_pieces() : core_->streams());
+  if (status.ok() && overlapped) {
+    status = run_overlapped(*slot.value(), transfer, src.format, in, arguments);
+  } else {
+    if (status.ok()) status = transfer.bring(in);
+    if (status.ok()) status = launch(*slot.value(), src.format, in, out, arguments);
+    if (status.ok()) status = transfer.give_back(out);
+  }
   // After run() the caller may free its memory, so nothing may still use it.
   if (!status.ok()) (void)core_->finish();
   return status;
@@ -266,22 +284,41 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
 /// have written, too.
 void CudaJob::note_writes(const FrameFormat& format, const FramePlanes& out) {
   for (int p = 0; p < format.plane_count; ++p)
-    if (needs_device(p))
+    if (needs_device(p) && out[static_cast<std::size_t>(p)].data != nullptr)
       core_->writes().add(rows_of(out[static_cast<std::size_t>(p)], format.planes[p]));
 }
 
 Status CudaJob::launch(FrameSlot& slot, const FrameFormat& format, const FramePlanes& in,
                        const FramePlanes& out, const RunArguments& arguments) {
-  if (Status status = slot.kernels_begin(); !status.ok()) return status;
+  note_writes(format, out);
+  if (Status status = slot.begin_kernels(); !status.ok()) return status;
   Status status = pieces_ ? pieces_->run(format, in, out, arguments.border,
                                          [&](const FrameFormat& part, const FramePlanes& inputs,
                                              const FramePlanes& outputs) {
-                                           note_writes(part, outputs);
-                                           return launch_whole(part, inputs, outputs, arguments);
+                                           return launch_part(part, inputs, outputs, arguments);
                                          })
                           : launch_whole(format, in, out, arguments);
   if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
-  return status.ok() ? slot.kernels_end() : status;
+  return status.ok() ? slot.end_kernels() : status;
+}
+
+Status CudaJob::run_overlapped(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
+                               const FramePlanes& in, const RunArguments& arguments) {
+  bool first = true;
+  return overlapped_->run(
+      slot, transfer, format, in,
+      [&](const FrameFormat& part, const FramePlanes& inputs, const FramePlanes& outputs) {
+        Status status = launch_part(part, inputs, outputs, arguments);
+        if (status.ok() && std::exchange(first, false))
+          status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
+        return status;
+      });
+}
+
+Status CudaJob::launch_part(const FrameFormat& part, const FramePlanes& in, const FramePlanes& out,
+                            const RunArguments& arguments) {
+  note_writes(part, out);
+  return launch_whole(part, in, out, arguments);
 }
 
 Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,

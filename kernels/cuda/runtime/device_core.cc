@@ -9,6 +9,7 @@
 #include "kernels/cuda/device/variant.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/mask_bank.h"
+#include "kernels/cuda/runtime/upload_stream.h"
 #include "kernels/cuda/runtime/wait.h"
 
 namespace convolve {
@@ -54,6 +55,12 @@ Result<DeviceCapabilities> query_capabilities(const Context& context) {
   return capabilities;
 }
 
+/// What `bytes` bytes take on a bus of 50 GB/s, which of those in use is the fastest.
+std::chrono::microseconds crossing_time(std::size_t bytes) {
+  constexpr std::size_t kBytesAMicrosecond = 50000;
+  return std::chrono::microseconds(bytes / kBytesAMicrosecond);
+}
+
 }  // namespace
 
 DeviceCore::DeviceCore(const Context& context, LogCallback log,
@@ -86,7 +93,7 @@ Status DeviceCore::initialise() {
   Result<Stream> stream = Stream::make();
   if (!stream.ok()) return stream.status();
   stream_ = std::move(stream.value());
-  staging_.use(stream_.get(), stream_.get(), Waiting::kEager);
+  staging_.use(stream_.get(), stream_.get(), Waiting());
   Result<Event> done = Event::make(cudaEventDisableTiming);
   if (!done.ok()) return done.status();
   done_ = std::move(done.value());
@@ -106,7 +113,7 @@ DeviceCore::~DeviceCore() {
   sweep_mask_slots(context_.id);
   done_ = Event();
   stream_ = Stream();
-  upload_ = Stream();
+  upload_.reset();
   download_ = Stream();
 }
 
@@ -115,8 +122,25 @@ void DeviceCore::log(LogLevel level, const std::string& message) const {
 }
 
 FrameStreams DeviceCore::streams() const {
-  return slots_.size() > 1 ? FrameStreams{upload_.get(), stream_.get(), download_.get()}
-                           : FrameStreams{stream_.get(), stream_.get(), stream_.get()};
+  if (one_at_a_time()) return {stream_.get(), stream_.get(), stream_.get(), Waiting()};
+  FrameStreams streams = streams_of_pieces();
+  streams.waiting.expected = crossing_time(coming_bytes_);
+  return streams;
+}
+
+FrameStreams DeviceCore::streams_of_pieces() const {
+  return {upload_->get(), stream_.get(), download_.get(), Waiting()};
+}
+
+Status DeviceCore::make_copy_streams() {
+  if (upload_ != nullptr) return {};
+  Result<Stream> download = Stream::make();
+  if (!download.ok()) return download.status();
+  Result<std::shared_ptr<const Stream>> upload = shared_upload_stream(context_);
+  if (!upload.ok()) return upload.status();
+  download_ = std::move(download.value());
+  upload_ = std::move(upload.value());
+  return {};
 }
 
 Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
@@ -127,12 +151,8 @@ Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
 
 Status DeviceCore::set_frames_in_flight(int count) {
   const std::size_t wanted = static_cast<std::size_t>(std::clamp(count, 1, kMostFramesInFlight));
-  for (Stream* stream : {&upload_, &download_}) {
-    if (wanted == 1 || stream->get() != nullptr) continue;
-    Result<Stream> made = Stream::make();
-    if (!made.ok()) return made.status();
-    *stream = std::move(made.value());
-  }
+  if (wanted > 1)
+    if (Status status = make_copy_streams(); !status.ok()) return status;
   const std::size_t before = slots_.size();
   Status status;
   while (status.ok() && slots_.size() < wanted) {
@@ -158,7 +178,7 @@ Status DeviceCore::set_frames_in_flight(int count) {
 
 Status DeviceCore::reserve_frames(std::size_t bytes) {
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
-    if (Status status = slot->reserve(bytes, streams()); !status.ok()) return status;
+    if (Status status = slot->reserve(bytes, stream_.get()); !status.ok()) return status;
   frame_bytes_ = std::max(frame_bytes_, bytes);
   coming_bytes_ = bytes;
   return {};
@@ -215,7 +235,7 @@ bool DeviceCore::come_to_rest() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
   if (abandoned_ || done_.get() == nullptr) return at_rest();
-  const FrameStreams all = streams();
+  const FrameStreams all = upload_ != nullptr ? streams_of_pieces() : streams();
   bool rests = true;
   for (const cudaStream_t stream : {all.upload, all.kernels, all.download})
     rests = rests && CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream)).ok() &&

@@ -42,6 +42,11 @@ class DeviceCore {
   cudaStream_t stream() const { return stream_.get(); }
   /// Those of a frame's way. stream() is that of its kernels.
   FrameStreams streams() const;
+  /// Those of a frame that is alone but comes in pieces, after make_copy_streams().
+  FrameStreams streams_of_pieces() const;
+  Status make_copy_streams();
+  /// No more than one frame is in flight.
+  bool one_at_a_time() const { return slots_.size() == 1; }
   void log(LogLevel level, const std::string& message) const;
 
   /// The way of masks and tables to the device.
@@ -93,7 +98,8 @@ class DeviceCore {
   LogCallback log_;
   std::shared_ptr<const StopSignal> stop_;
   DeviceCapabilities capabilities_;
-  Stream stream_, upload_, download_;
+  Stream stream_, download_;
+  std::shared_ptr<const Stream> upload_;  ///< With download_: if frames, or pieces, overlap.
   Staging staging_;
   Event done_;
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.

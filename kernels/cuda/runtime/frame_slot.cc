@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "kernels/cuda/runtime/check.h"
@@ -18,49 +16,29 @@ Status wait_across(cudaStream_t stream, const Event& event) {
   return CONVOLVE_CUDA(cudaStreamWaitEvent(stream, event.get(), 0));
 }
 
-Status make_events(std::initializer_list<Event*> events, unsigned flags) {
-  for (Event* event : events) {
-    Result<Event> made = Event::make(flags);
-    if (!made.ok()) return made.status();
-    *event = std::move(made.value());
-  }
-  return {};
+/// What is enqueued on `to` from here on runs behind what was enqueued on `from`.
+Status follow(cudaStream_t to, cudaStream_t from, const Event& event) {
+  if (to == from) return {};
+  Status status = CONVOLVE_CUDA(cudaEventRecord(event.get(), from));
+  return status.ok() ? wait_across(to, event) : status;
 }
 
 }  // namespace
 
-Status FrameSlot::Span::begin(cudaStream_t stream) {
-  marked = false;
-  return first.get() != nullptr ? CONVOLVE_CUDA(cudaEventRecord(first.get(), stream)) : Status();
-}
-
-Status FrameSlot::Span::end(cudaStream_t stream) {
-  if (last.get() == nullptr) return {};
-  Status status = CONVOLVE_CUDA(cudaEventRecord(last.get(), stream));
-  marked = status.ok();
-  return status;
-}
-
-std::uint64_t FrameSlot::Span::read() {
-  if (!std::exchange(marked, false)) return 0;
-  float milliseconds = 0;
-  // The frame is right, whether or not its time is known.
-  const bool known =
-      CONVOLVE_CUDA(cudaEventElapsedTime(&milliseconds, first.get(), last.get())).ok();
-  return known ? static_cast<std::uint64_t>(std::lround(milliseconds * 1e6)) : 0;
-}
-
 FrameSlot::~FrameSlot() = default;
 
 Status FrameSlot::initialise() {
-  Status status = make_events({&kernels_.first, &kernels_.last}, cudaEventDefault);
-  return status.ok() ? make_events({&uploaded_, &done_}, cudaEventDisableTiming) : status;
+  for (Event* event : {&uploaded_[0], &uploaded_[1], &done_}) {
+    Result<Event> made = Event::make(cudaEventDisableTiming);
+    if (!made.ok()) return made.status();
+    *event = std::move(made.value());
+  }
+  return kernels_.enable();
 }
 
 Status FrameSlot::measure_copies() {
-  if (download_.last.get() != nullptr) return {};
-  return make_events({&upload_.first, &upload_.last, &download_.first, &download_.last},
-                     cudaEventDefault);
+  Status status = upload_.enable();
+  return status.ok() ? download_.enable() : status;
 }
 
 Status FrameSlot::grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream) {
@@ -74,76 +52,98 @@ Status FrameSlot::grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t str
   return CONVOLVE_CUDA(cudaMemsetAsync(memory.data(), 0, bytes, stream));
 }
 
-Status FrameSlot::reserve(std::size_t bytes, const FrameStreams& streams) {
+Status FrameSlot::reserve(std::size_t bytes, cudaStream_t kernels) {
   staging_.expect(bytes);
-  Status status = grow(source_, bytes, streams.kernels);
-  if (status.ok()) status = grow(destination_, bytes, streams.kernels);
-  // The first upload goes to memory that was taken and filled on the stream of the kernels.
-  if (status.ok() && streams.apart()) {
-    status = CONVOLVE_CUDA(cudaEventRecord(kernels_.last.get(), streams.kernels));
-    if (status.ok()) status = wait_across(streams.upload, kernels_.last);
-  }
-  return status;
+  fresh_ = fresh_ || std::min(source_.bytes(), destination_.bytes()) < bytes;
+  Status status = grow(source_, bytes, kernels);
+  return status.ok() ? grow(destination_, bytes, kernels) : status;
 }
 
 Status FrameSlot::begin(const FrameStreams& streams) {
-  // The other field of the frame, or a frame that a stop has left behind.
   const bool in_use = working_;
   if (!in_use) device_begins_work();
   working_ = true;
-  streams_ = streams;
-  staging_.use(streams.upload, streams.download, streams.waiting());
+  const FrameStreams before = std::exchange(streams_, streams);
+  staging_.use(streams.upload, streams.download, streams.waiting);
   Status status;
   // Rows of the first field that wait on the device for a buffer would be written over now.
   if (begun_ && staging_.has_more()) status = staging_.finish();
-  if (status.ok() && in_use && streams.apart()) {
-    // The memory of the slot is still read by its kernels, or on its way back.
-    status = wait_across(streams.upload, kernels_.last);
-    if (status.ok()) status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams.download));
-    if (status.ok()) status = wait_across(streams.kernels, done_);
+  // The memory of the slot is still read by kernels of the first field, or on its way back.
+  if (status.ok() && begun_) {
+    status = follow(streams.upload, streams.kernels, done_);
+    if (status.ok()) status = follow(streams.kernels, streams.download, done_);
   }
-  if (!begun_) staging_.begin_times();
+  // Of a frame that a stop has left behind, any stream may be at work.
+  if (status.ok() && in_use && !begun_)
+    for (const cudaStream_t from : {before.upload, before.kernels, before.download})
+      for (const cudaStream_t to : {streams.kernels, streams.upload})
+        if (status.ok()) status = follow(to, from, done_);
+  if (status.ok() && fresh_ && streams.apart()) {
+    status = follow(streams.upload, streams.kernels, done_);
+    fresh_ = !status.ok();
+  }
+  if (!begun_) {
+    staging_.begin_times();
+    for (StreamSpans* spans : {&upload_, &kernels_, &download_})
+      spans->clear();
+  }
   begun_ = true;
   whole_ = false;
-  if (status.ok()) status = upload_.begin(streams.upload);
+  sent_ = awaited_ = 0;
   return status;
 }
 
-Status FrameSlot::source_enqueued() {
-  Status status = upload_.end(streams_.upload);
-  if (!status.ok() || !streams_.apart()) return status;
-  status = CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), streams_.upload));
-  return status.ok() ? wait_across(streams_.kernels, uploaded_) : status;
+Status FrameSlot::begin_source() {
+  return upload_.begin(streams_.upload);
 }
 
-Status FrameSlot::kernels_begin() {
+Status FrameSlot::end_source() {
+  Status status = upload_.end(streams_.upload);
+  if (!status.ok() || !streams_.apart()) return status;
+  return CONVOLVE_CUDA(
+      cudaEventRecord(uploaded_[sent_++ % uploaded_.size()].get(), streams_.upload));
+}
+
+Status FrameSlot::await_source() {
+  if (!streams_.apart()) return {};
+  return wait_across(streams_.kernels, uploaded_[awaited_++ % uploaded_.size()]);
+}
+
+Status FrameSlot::begin_kernels() {
+  whole_ = false;
   return kernels_.begin(streams_.kernels);
 }
 
-Status FrameSlot::kernels_end() {
+Status FrameSlot::end_kernels() {
   Status status = kernels_.end(streams_.kernels);
-  if (status.ok() && streams_.apart()) status = wait_across(streams_.download, kernels_.last);
+  if (status.ok() && streams_.apart())
+    status = CONVOLVE_CUDA(cudaStreamWaitEvent(streams_.download, kernels_.last(), 0));
   whole_ = status.ok();
-  return status.ok() ? download_.begin(streams_.download) : status;
+  return status;
+}
+
+Status FrameSlot::begin_destination() {
+  return download_.begin(streams_.download);
+}
+
+Status FrameSlot::end_destination() {
+  return download_.end(streams_.download);
 }
 
 Status FrameSlot::end(const FrameStreams& streams) {
   const bool begun = std::exchange(begun_, false);
-  const cudaStream_t last = begun ? streams.download : streams.kernels;
+  if (!begun) {
+    streams_ = streams;
+    for (StreamSpans* spans : {&upload_, &kernels_, &download_})
+      spans->clear();
+  }
+  const cudaStream_t last = begun ? streams_.download : streams_.kernels;
   // The download of a whole frame comes behind all else of it. But a plane that no kernel writes
   // goes from host memory to the owner's device memory by itself, and of a frame that failed, or
   // that a stop left behind, any stream may be at work.
-  if (streams.apart() && (owes_wait_ || !begun || !whole_))
-    for (const cudaStream_t stream : {streams.upload, streams.kernels, streams.download}) {
-      if (stream == last) continue;
-      Status status = CONVOLVE_CUDA(cudaEventRecord(uploaded_.get(), stream));
-      if (status.ok()) status = wait_across(last, uploaded_);
-      if (!status.ok()) return status;
-    }
-  if (!begun)
-    upload_.marked = kernels_.marked = download_.marked = false;
-  else if (Status status = download_.end(last); !status.ok())
-    return status;
+  if (owes_wait_ || !begun || !whole_)
+    for (const cudaStream_t stream : {streams_.upload, streams_.kernels, streams_.download})
+      if (Status status = follow(last, stream, done_); !status.ok()) return status;
   return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
 }
 
@@ -158,7 +158,7 @@ Status FrameSlot::finish() {
       status = marked;
   if (status.ok() || (status.code() == Code::kStopped && owes_wait_))
     if (Status ended =
-            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting());
+            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting);
         !ended.ok())
       status = ended;
   owes_wait_ = false;
@@ -170,9 +170,9 @@ Status FrameSlot::finish() {
   times_.host_copy = static_cast<std::uint64_t>((staging_.sent() + staging_.landed()).count());
   times_.waiting = static_cast<std::uint64_t>(
       std::max(all - staging_.landed(), std::chrono::nanoseconds::zero()).count());
-  times_.upload = upload_.read();
-  times_.kernels = kernels_.read();
-  times_.download = download_.read();
+  times_.upload = upload_.sum();
+  times_.kernels = kernels_.sum();
+  times_.download = download_.sum();
   return cuda_usable() ? Status() : cuda_unusable();
 }
 
@@ -185,8 +185,9 @@ void FrameSlot::release() {
   source_ = DeviceMemory();
   destination_ = DeviceMemory();
   staging_.release();
-  for (Event* event : {&uploaded_, &kernels_.first, &kernels_.last, &upload_.first, &upload_.last,
-                       &download_.first, &download_.last, &done_})
+  for (StreamSpans* spans : {&upload_, &kernels_, &download_})
+    spans->release();
+  for (Event* event : {&uploaded_[0], &uploaded_[1], &done_})
     *event = Event();
 }
 

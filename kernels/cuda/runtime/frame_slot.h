@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,21 +13,22 @@
 #include "kernels/core/base/stop_signal.h"
 #include "kernels/core/plan/backend.h"
 #include "kernels/cuda/runtime/handles.h"
+#include "kernels/cuda/runtime/spans.h"
 #include "kernels/cuda/runtime/staging.h"
 
 namespace convolve {
 
-/// The streams of a device: copies to it, kernels, and copies from it. Three, so that frames in
-/// flight use both directions of the bus and the processors at once, or one and the same, which
-/// spares a frame that is alone the time of waiting across streams.
+/// The streams of a frame: copies to the device, kernels, and copies from it. Three, so that frames
+/// in flight, or the pieces of one, use both directions of the bus and the processors at once; or
+/// one and the same, which spares a frame that is alone the time of waiting across streams.
 struct FrameStreams {
   cudaStream_t upload = nullptr;
   cudaStream_t kernels = nullptr;
   cudaStream_t download = nullptr;
+  /// How a frame on them is waited for.
+  Waiting waiting = {};
 
   bool apart() const { return upload != kernels; }
-  /// How a frame on them is waited for.
-  Waiting waiting() const { return apart() ? Waiting::kFrugal : Waiting::kEager; }
 };
 
 /// Used by one thread at a time: first by the one that enqueues the frame, then by the one that
@@ -43,9 +45,9 @@ class FrameSlot {
   /// After the constructor. Errors: of CUDA.
   Status initialise();
 
-  /// Makes the device copies of source and destination at least `bytes` large each. They never
-  /// shrink. Nothing of the slot may be in flight.
-  Status reserve(std::size_t bytes, const FrameStreams& streams);
+  /// Makes the device copies of source and destination at least `bytes` large each, in the order of
+  /// the stream of the kernels. They never shrink. Nothing of the slot may be in flight.
+  Status reserve(std::size_t bytes, cudaStream_t kernels);
   std::uint8_t* source() const { return static_cast<std::uint8_t*>(source_.data()); }
   std::uint8_t* destination() const { return static_cast<std::uint8_t*>(destination_.data()); }
 
@@ -56,12 +58,18 @@ class FrameSlot {
   /// A frame begins, or its second field: what is enqueued from here on finds the slot's memory
   /// free.
   Status begin(const FrameStreams& streams);
-  /// The source is on its way: kernels that are enqueued from here on wait for it.
-  Status source_enqueued();
-  /// Around the frame's kernels: mark their first and last moment, and let copies back wait for
-  /// them.
-  Status kernels_begin();
-  Status kernels_end();
+  /// Around what is enqueued to bring the source, or a piece of it: kernels that are enqueued from
+  /// await_source() on wait for what came before the last end_source().
+  Status begin_source();
+  Status end_source();
+  Status await_source();
+  /// Around the kernels of the frame, or of a piece: mark their first and last moment, and let
+  /// copies back that are enqueued from here on wait for them.
+  Status begin_kernels();
+  Status end_kernels();
+  /// Around what is enqueued to give the destination back, or a piece of it.
+  Status begin_destination();
+  Status end_destination();
   /// All of the frame has been enqueued: nothing, if begin() was not called.
   Status end(const FrameStreams& streams);
 
@@ -89,18 +97,6 @@ class FrameSlot {
   void release();
 
  private:
-  /// Two moments of a stream.
-  struct Span {
-    Event first, last;
-    bool marked = false;  ///< Both, and not read yet.
-
-    /// Where there are no events, nothing is marked.
-    Status begin(cudaStream_t stream);
-    Status end(cudaStream_t stream);
-    /// Nanoseconds in between once both have passed; 0 if that is not known.
-    std::uint64_t read();
-  };
-
   Status grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream);
 
   int device_;  ///< The ordinal that waits count for (wait.h).
@@ -108,9 +104,13 @@ class FrameSlot {
   FrameStreams streams_;
   Staging staging_;
   DeviceMemory source_, destination_;
-  Span kernels_;
-  Span upload_, download_;  ///< Without events until measure_copies().
-  Event uploaded_, done_;
+  StreamSpans kernels_;
+  StreamSpans upload_, download_;  ///< Not enabled before measure_copies().
+  /// At the end of the source, twice, as of two pieces one comes while the other is awaited.
+  std::array<Event, 2> uploaded_;
+  std::size_t sent_ = 0, awaited_ = 0;  ///< Pieces whose source was enqueued, and is waited for.
+  Event done_;
+  bool fresh_ = false;  ///< The copies were taken, and no copy to the device waits for that yet.
   bool begun_ = false;  ///< A run of the frame was enqueued,
   bool whole_ = false;  ///< and the last one as far as the end of its kernels.
   bool owes_wait_ = false;

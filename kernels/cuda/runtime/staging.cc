@@ -2,137 +2,139 @@
 #include "kernels/cuda/runtime/staging.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
+#include <cstdint>
+#include <cstring>
 
-#include "kernels/core/base/thread_pool.h"
 #include "kernels/cuda/runtime/check.h"
-#include "kernels/cuda/runtime/staging_buffers.h"
 
 namespace convolve {
 namespace {
 
-// A row of the widest picture, 32,768 pixels of 8 bytes, fits four times. Buffers as small stay in
-// the host's cache between the two copies.
-static_assert(kStagingBufferBytes >= std::size_t{4} * 32768 * 8, "a row must fit a buffer");
+/// Larger frames cross in several loads.
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+/// Of a frame that is alone: twice as long on the bus as it takes to wake the threads that copy.
+constexpr std::size_t kBytesOfPart = std::size_t{2} << 20;
+/// Rows in a buffer begin on cache lines.
+constexpr std::size_t kCacheLine = 64;
 
-/// A part is worth its copy across the bus, some microseconds of the driver's time, and a thread
-/// that wakes for it.
-constexpr std::size_t kLeastPartBytes = std::size_t{256} << 10;
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+}
 
 }  // namespace
 
 Staging::Staging(const Context& context, const StopSignal* stop)
     : context_(context),
-      up_{nullptr, context.device, stop},
-      down_{nullptr, context.device, stop},
-      part_bytes_(kStagingBufferBytes) {}
+      up_way_{nullptr, context.device, stop},
+      down_way_{nullptr, context.device, stop},
+      wanted_(StagingBuffers::kLeastBytes) {}
 
 void Staging::use(cudaStream_t upload, cudaStream_t download, Waiting waiting) {
-  up_.stream = upload;
-  down_.stream = download;
-  up_.waiting = down_.waiting = waiting;
+  up_way_.stream = upload;
+  down_way_.stream = download;
+  up_way_.waiting = down_way_.waiting = waiting;
 }
 
 void Staging::expect(std::size_t bytes) {
-  // Some fewer parts than there are buffers, as each plane is cut by itself.
-  constexpr std::size_t kParts = kThreads * kBuffersUp - 3;
-  if (bytes != frame_bytes_) made_ = false;
-  frame_bytes_ = bytes;
-  part_bytes_ = std::clamp(bytes / kParts, kLeastPartBytes, kStagingBufferBytes);
+  const std::size_t wanted =
+      std::clamp(aligned(bytes) + kMaxPlanes * kCacheLine, StagingBuffers::kLeastBytes, kMostBytes);
+  if (wanted <= wanted_) return;
+  wanted_ = wanted;
+  release();
 }
 
-Status Staging::make_rings() {
-  if (made_) return {};
-  const std::size_t parts = frame_bytes_ / part_bytes_ + kMaxPlanes;
-  const std::size_t threads = std::min(
-      {kThreads, frame_bytes_ / part_bytes_ + 1, static_cast<std::size_t>(usable_cores())});
-  while (rings_.size() < threads)
-    rings_.emplace_back();
-  Status status;
-  for (std::size_t count = 1; status.ok() && count <= std::min(kBuffersDown, parts); ++count)
-    status = add_buffers(count);
-  // Fewer buffers do, too, and so do fewer rings.
-  while (rings_.size() > 1 && rings_.back().down.buffers() == 0)
-    rings_.pop_back();
-  if (!status.ok() && (status.code() != Code::kOutOfMemory || rings_.front().down.buffers() == 0))
-    return status;
-  // Both fields of a frame may be noted at once.
-  uploads_.reserve(2 * parts);
-  for (Rings& rings : rings_)
-    rings.down.reserve_rows(2 * parts);
-  made_ = true;
-  return {};
-}
-
-/// Sees to it that each ring has `count` buffers at least, or as many as it wants.
-Status Staging::add_buffers(std::size_t count) {
-  for (Rings& rings : rings_) {
-    if (rings.up.buffers() < std::min(count, kBuffersUp))
-      if (Status status = rings.up.add_buffer(); !status.ok()) return status;
-    if (rings.down.buffers() < count)
-      if (Status status = rings.down.add_buffer(); !status.ok()) return status;
-  }
-  return {};
-}
-
-/// Calls add(part) for parts of the rows.
-template <class Add>
-void Staging::cut(const PlaneMemory& host, const PlaneMemory& device, int row_bytes, int rows,
-                  const Add& add) const {
-  const int most = std::max(1, static_cast<int>(part_bytes_) / std::max(row_bytes, 1));
-  for (int y = 0; y < rows; y += most) {
-    StagedRows part;
-    part.host = {host.data + y * host.pitch, host.pitch, Memory::kHost};
-    part.device = {device.data + y * device.pitch, device.pitch, Memory::kCuda};
-    part.row_bytes = row_bytes;
-    part.rows = std::min(most, rows - y);
-    add(part);
+/// Appends rows, as many of them as fit to the last load and the others to further ones of at most
+/// `most` bytes.
+void Staging::add(Loads& loads, Rows rows, std::size_t most) {
+  const std::size_t row_bytes = static_cast<std::size_t>(rows.row_bytes);
+  for (int left = rows.rows; left > 0; left -= rows.rows) {
+    if (loads.empty() || loads.back().bytes + row_bytes > most) loads.emplace_back();
+    Load& load = loads.back();
+    const std::size_t room = (most - load.bytes) / row_bytes;
+    rows.rows = static_cast<int>(std::min<std::size_t>(room, static_cast<std::size_t>(left)));
+    rows.offset = load.bytes;
+    load.rows.push_back(rows);
+    load.bytes =
+        std::min(most, aligned(load.bytes + row_bytes * static_cast<std::size_t>(rows.rows)));
+    rows.host.data += rows.rows * rows.host.pitch;
+    rows.device.data += rows.rows * rows.device.pitch;
   }
 }
 
-/// work(r) for each pair of rings that has some of `parts` parts, each by one thread, in the
-/// context. Returns the first failure.
-template <class Work>
-Status Staging::on_rings(std::size_t parts, const Work& work) {
-  const int rings = static_cast<int>(std::min(parts, rings_.size()));
-  std::array<Status, kThreads> status;
-  run_bands(rings, rings, [&](int r, int) {
-    const std::size_t i = static_cast<std::size_t>(r);
-    const CurrentContext current(context_);
-    status[i] = current.status().ok() ? work(i) : current.status();
-  });
-  const auto failed =
-      std::find_if(status.begin(), status.end(), [](const Status& s) { return !s.ok(); });
-  return failed == status.end() ? Status() : *failed;
+/// A frame that is alone goes in parts, of which one crosses while the host copies the next. Frames
+/// in flight overlap as they are.
+std::size_t Staging::most_of_load(const StagingBuffers& buffers) const {
+  const bool alone = up_way_.waiting.expected.count() == 0;
+  return alone ? std::min(buffers.bytes(), kBytesOfPart) : buffers.bytes();
+}
+
+/// Copies rows between host memory and the buffer.
+Status Staging::copy_on_host(const Load& load, const StagingBuffer& buffer, bool up) {
+  const auto begin = std::chrono::steady_clock::now();
+  host_rows_.clear();
+  for (const Rows& rows : load.rows) {
+    std::uint8_t* const memory = buffer.memory.get() + rows.offset;
+    const PlaneMemory& host = rows.host;
+    host_rows_.push_back(
+        up ? HostRows{memory, rows.row_bytes, host.data, host.pitch, rows.row_bytes, rows.rows}
+           : HostRows{host.data, host.pitch, memory, rows.row_bytes, rows.row_bytes, rows.rows});
+  }
+  Status status = copy_host_rows(host_rows_, up_way_.stop);
+  (up ? sent_ : landed_) += std::chrono::steady_clock::now() - begin;
+  return status;
+}
+
+/// Enqueues copies between the buffer and the device.
+Status Staging::copy_across(const Load& load, const StagingBuffer& buffer, bool up) {
+  for (const Rows& rows : load.rows) {
+    std::uint8_t* const memory = buffer.memory.get() + rows.offset;
+    const std::size_t bytes = static_cast<std::size_t>(rows.row_bytes);
+    // Of a single row the pitch may be any number, also one that a copy of rows does not take.
+    const std::size_t pitch =
+        static_cast<std::size_t>(rows.rows == 1 ? rows.row_bytes : rows.device.pitch);
+    const std::size_t count = static_cast<std::size_t>(rows.rows);
+    const Status status =
+        CONVOLVE_CUDA(up ? cudaMemcpy2DAsync(rows.device.data, pitch, memory, bytes, bytes, count,
+                                             cudaMemcpyHostToDevice, up_way_.stream)
+                         : cudaMemcpy2DAsync(memory, bytes, rows.device.data, pitch, bytes, count,
+                                             cudaMemcpyDeviceToHost, down_way_.stream));
+    if (!status.ok()) return status;
+  }
+  return {};
 }
 
 Status Staging::add_upload(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
                            int rows) {
-  if (Status status = make_rings(); !status.ok()) return status;
-  cut(src, dst, row_bytes, rows, [this](const StagedRows& part) { uploads_.push_back(part); });
+  if (Status status = up_.provide(context_, wanted_); !status.ok()) return status;
+  add(uploads_, {src, dst, row_bytes, rows, 0}, most_of_load(up_));
   return {};
 }
 
 Status Staging::upload() {
-  if (uploads_.empty()) return {};
-  Status status = on_rings(uploads_.size(), [this](std::size_t r) {
-    Status sent;
-    for (std::size_t p = r; sent.ok() && p < uploads_.size(); p += rings_.size())
-      sent = up_.stop != nullptr && up_.stop->raised() ? stopped()
-                                                       : rings_[r].up.send(uploads_[p], up_);
-    return sent;
-  });
+  Status status;
+  for (const Load& load : uploads_) {
+    Result<StagingBuffer*> buffer = up_.take(context_, up_way_);
+    status = buffer.status();
+    if (status.ok()) status = copy_on_host(load, *buffer.value(), /*up=*/true);
+    if (status.ok()) status = copy_across(load, *buffer.value(), /*up=*/true);
+    if (status.ok()) status = StagingBuffers::cross(*buffer.value(), up_way_);
+    if (!status.ok()) break;
+  }
   uploads_.clear();
   return status;
 }
 
 Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& copy) {
-  if (Status status = make_rings(); !status.ok()) return status;
-  for (std::size_t offset = 0; offset < bytes; offset += kStagingBufferBytes) {
-    const std::size_t count = std::min(kStagingBufferBytes, bytes - offset);
-    if (Status status = rings_.front().up.send(src, offset, count, copy, up_); !status.ok())
-      return status;
+  if (Status status = up_.provide(context_, wanted_); !status.ok()) return status;
+  for (std::size_t offset = 0, count = 0; offset < bytes; offset += count) {
+    count = std::min(up_.bytes(), bytes - offset);
+    Result<StagingBuffer*> taken = up_.take(context_, up_way_);
+    if (!taken.ok()) return taken.status();
+    StagingBuffer& buffer = *taken.value();
+    std::memcpy(buffer.memory.get(), static_cast<const std::byte*>(src) + offset, count);
+    Status status = CONVOLVE_CUDA(copy(buffer.memory.get(), offset, count));
+    if (status.ok()) status = StagingBuffers::cross(buffer, up_way_);
+    if (!status.ok()) return status;
   }
   return {};
 }
@@ -140,69 +142,71 @@ Status Staging::upload(const void* src, std::size_t bytes, const EnqueueCopy& co
 Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
   return upload(src, bytes, [&](const void* buffer, std::size_t offset, std::size_t count) {
     return cudaMemcpyAsync(static_cast<std::byte*>(dst) + offset, buffer, count,
-                           cudaMemcpyHostToDevice, up_.stream);
+                           cudaMemcpyHostToDevice, up_way_.stream);
   });
 }
 
 Status Staging::add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
                              int rows) {
-  if (Status status = make_rings(); !status.ok()) return status;
-  cut(dst, src, row_bytes, rows,
-      [this](const StagedRows& part) { rings_[downloads_++ % rings_.size()].down.add(part); });
+  if (Status status = down_.provide(context_, wanted_); !status.ok()) return status;
+  // What is on its way already stays as it is: rows of another field come behind it.
+  if (!has_more()) downloads_.emplace_back();
+  add(downloads_, {dst, src, row_bytes, rows, 0}, most_of_load(down_));
+  return {};
+}
+
+/// Enqueues the copies of the next load, if there is a buffer for it.
+Status Staging::fetch() {
+  if (!has_more()) return {};
+  Result<StagingBuffer*> buffer = down_.take(context_, down_way_);
+  if (!buffer.ok() || buffer.value() == nullptr) return buffer.status();
+  Load& load = downloads_[fetched_];
+  Status status = copy_across(load, *buffer.value(), /*up=*/false);
+  if (status.ok()) status = StagingBuffers::cross(*buffer.value(), down_way_);
+  if (!status.ok()) return status;
+  load.buffer = buffer.value();
+  load.buffer->full = true;
+  ++fetched_;
   return {};
 }
 
 Status Staging::download() {
-  // By turns, in the order in which they were noted.
-  for (std::size_t b = 0; b < kBuffersDown; ++b)
-    for (Rings& rings : rings_)
-      if (Status status = rings.down.fetch(down_); !status.ok()) return status;
+  for (std::size_t before = fetched_; has_more(); before = fetched_) {
+    if (Status status = fetch(); !status.ok()) return status;
+    if (fetched_ == before) break;
+  }
   return {};
 }
 
-bool Staging::has_more() const {
-  return std::any_of(rings_.begin(), rings_.end(),
-                     [](const Rings& rings) { return rings.down.has_more(); });
-}
-
 Status Staging::finish() {
-  const std::size_t parts = std::exchange(downloads_, 0);
-  if (parts == 0) return {};
-  // Others are not woken before there is something to copy.
-  if (Status status = rings_.front().down.await(down_); !status.ok()) return status;
-  return on_rings(parts, [this](std::size_t r) { return rings_[r].down.land(down_); });
-}
-
-std::chrono::nanoseconds Staging::sent() const {
-  std::chrono::nanoseconds longest{};
-  for (const Rings& rings : rings_)
-    longest = std::max(longest, rings.up.copied());
-  return longest;
-}
-
-std::chrono::nanoseconds Staging::landed() const {
-  std::chrono::nanoseconds longest{};
-  for (const Rings& rings : rings_)
-    longest = std::max(longest, rings.down.copied());
-  return longest;
-}
-
-void Staging::begin_times() {
-  for (Rings& rings : rings_) {
-    rings.up.begin_times();
-    rings.down.begin_times();
+  while (landing_ < downloads_.size()) {
+    Status status;
+    if (landing_ == fetched_) status = fetch();
+    if (!status.ok()) return status;
+    const Load& load = downloads_[landing_];
+    status = StagingBuffers::settle(*load.buffer, down_way_);
+    if (status.ok()) status = copy_on_host(load, *load.buffer, /*up=*/false);
+    if (!status.ok()) return status;
+    load.buffer->full = false;
+    ++landing_;
+    if (status = fetch(); !status.ok()) return status;
   }
+  downloads_.clear();
+  fetched_ = landing_ = 0;
+  return {};
 }
 
 void Staging::forget() {
   uploads_.clear();
-  downloads_ = 0;
-  for (Rings& rings : rings_)
-    rings.down.forget();
+  downloads_.clear();
+  fetched_ = landing_ = 0;
+  down_.forget();
 }
 
 void Staging::release() {
-  rings_.clear();
+  forget();
+  up_.release();
+  down_.release();
 }
 
 }  // namespace convolve

@@ -3,22 +3,31 @@
 //
 // A copy between pageable memory and the device goes through the driver, which waits inside the
 // call for what is before it on the stream: after a kernel that never ends, for ever. So pageable
-// memory is copied here by the host, part by part, and each part crosses asynchronously. While
-// one part crosses, the host copies the next. One thread copies far less than the bus takes, so
-// the parts of a frame are shared among several threads of the process's pool.
+// memory is copied here by the host, to or from a buffer that holds a whole frame, unless that is a
+// very large one, and crosses asynchronously. One thread copies far less than the bus takes: rows
+// are shared among several (host_copy.h). Only the caller enqueues, as threads that do so at once
+// wait for each other in the driver: 8 of them 58 us for each copy, in the place of 7.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "kernels/core/base/stop_signal.h"
 #include "kernels/cuda/runtime/context.h"
-#include "kernels/cuda/runtime/staging_ring.h"
+#include "kernels/cuda/runtime/host_copy.h"
+#include "kernels/cuda/runtime/planes.h"
+#include "kernels/cuda/runtime/staging_buffers.h"
 
 namespace convolve {
+
+/// Copies `count` bytes of page-locked memory, those from `offset` on of what is uploaded, to where
+/// they belong: it only enqueues.
+using EnqueueCopy =
+    std::function<cudaError_t(const void* from, std::size_t offset, std::size_t count)>;
 
 /// Used by one thread at a time, while `context` is current. Errors of all functions: kOutOfMemory,
 /// kStopped, kDeviceLost and those of CUDA.
@@ -55,16 +64,15 @@ class Staging {
   Status download();
   /// True if finish() has copies to enqueue itself, out of device memory that must stay as it is
   /// until then.
-  bool has_more() const;
+  bool has_more() const { return fetched_ < downloads_.size(); }
 
   /// Waits for everything noted for download, and brings it to host memory.
   Status finish();
 
-  /// How long rows of one ring were copied on the host since begin_times(), on their way to the
-  /// device and back: of the ring that took longest.
-  std::chrono::nanoseconds sent() const;
-  std::chrono::nanoseconds landed() const;
-  void begin_times();
+  /// How long the host copied rows since begin_times(), on their way to the device and back.
+  std::chrono::nanoseconds sent() const { return sent_; }
+  std::chrono::nanoseconds landed() const { return landed_; }
+  void begin_times() { sent_ = landed_ = {}; }
 
   /// Forgets what was noted: nothing is written to host memory any more, downloads on their way are
   /// left where they are.
@@ -75,33 +83,37 @@ class Staging {
   void release();
 
  private:
-  /// How many threads share a frame. One brings some 9 GB/s each way, the bus takes 49 GB/s.
-  static constexpr std::size_t kThreads = 4;
-  /// Of each ring. While one of two crosses to the device, the other is filled. Copies back are
-  /// enqueued before anybody waits for them: so many that a frame of up to 16 MiB finds room.
-  static constexpr std::size_t kBuffersUp = 2, kBuffersDown = 4;
-
-  Status make_rings();
-  Status add_buffers(std::size_t count);
-  template <class Add>
-  void cut(const PlaneMemory& host, const PlaneMemory& device, int row_bytes, int rows,
-           const Add& add) const;
-  template <class Work>
-  Status on_rings(std::size_t parts, const Work& work);
-
-  /// A pair of rings is used by one thread at a time, so that no two threads wait for each other.
-  struct Rings {
-    StagingRing up, down;
+  /// Rows of a plane, and where they lie in a buffer, row behind row.
+  struct Rows {
+    PlaneMemory host;    ///< Rows may lie bottom-up.
+    PlaneMemory device;  ///< Rows lie top-down.
+    int row_bytes = 0;
+    int rows = 0;
+    std::size_t offset = 0;
   };
+  /// What crosses together in a buffer.
+  struct Load {
+    std::vector<Rows> rows;
+    std::size_t bytes = 0;
+    StagingBuffer* buffer = nullptr;
+  };
+  using Loads = std::vector<Load>;  ///< What was noted, in the order in which it crosses.
+
+  static void add(Loads& loads, Rows rows, std::size_t most);
+  std::size_t most_of_load(const StagingBuffers& buffers) const;
+  Status copy_on_host(const Load& load, const StagingBuffer& buffer, bool up);
+  Status copy_across(const Load& load, const StagingBuffer& buffer, bool up);
+  Status fetch();
 
   const Context context_;
-  StagingWay up_, down_;
-  std::vector<Rings> rings_;         ///< None until they are needed.
-  bool made_ = false;                ///< They are as many as frames of the size expected want.
-  std::vector<StagedRows> uploads_;  ///< Noted.
-  std::size_t downloads_ = 0;        ///< How many parts were noted.
-  std::size_t frame_bytes_ = 0;      ///< Of a frame that is expected,
-  std::size_t part_bytes_;           ///< and of a part of it.
+  StagingWay up_way_, down_way_;
+  std::size_t wanted_;  ///< Bytes of a buffer.
+  StagingBuffers up_, down_;
+  Loads uploads_, downloads_;
+  std::size_t fetched_ = 0;  ///< Downloads before this one are on their way,
+  std::size_t landing_ = 0;  ///< and those before this one on the host.
+  std::vector<HostRows> host_rows_;
+  std::chrono::nanoseconds sent_{}, landed_{};
 };
 
 }  // namespace convolve

@@ -123,11 +123,18 @@ Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& ds
                    : slot.staging().add_download(dst, src, row_bytes, rows);
 }
 
+PlaneMemory rows_from(PlaneMemory plane, int row) {
+  plane.data += row * plane.pitch;
+  return plane;
+}
+
 /// A frame as its memory is now: what was page-locked is ordinary memory once the context is gone
 /// that it was registered in.
-FrameView as_it_is(const FrameView& frame) {
+FrameView as_it_is(const FrameView& frame, bool dense) {
   FrameView view = frame;
-  for (int p = 0; view.memory == Memory::kPageLocked && p < view.format.plane_count; ++p)
+  // A frame without gaps lies in one block.
+  const int planes = dense ? 1 : view.format.plane_count;
+  for (int p = 0; view.memory == Memory::kPageLocked && p < planes; ++p)
     if (view.format.planes[p].rows > 0 && !is_page_locked(view.data[p]))
       view.memory = Memory::kHost;
   return view;
@@ -166,13 +173,13 @@ FrameTransfer::FrameTransfer(const DeviceCore& core, FrameSlot& slot, const Fram
                              const FrameView& dst, const DevicePlanes& on_device)
     : core_(core),
       slot_(slot),
-      src_(as_it_is(src)),
-      dst_(as_it_is(dst)),
       on_device_(on_device),
       dense_src_(src.memory != Memory::kCuda && is_dense(src, on_device)),
-      dense_dst_(dst.memory != Memory::kCuda && is_dense(dst, on_device)) {}
+      dense_dst_(dst.memory != Memory::kCuda && is_dense(dst, on_device)),
+      src_(as_it_is(src, dense_src_)),
+      dst_(as_it_is(dst, dense_dst_)) {}
 
-Status FrameTransfer::bring(FramePlanes& in, FramePlanes& out) {
+void FrameTransfer::place(FramePlanes& in, FramePlanes& out) {
   if (src_.memory == Memory::kCuda || dst_.memory == Memory::kCuda) slot_.owe_wait();
   const FrameFormat& format = src_.format;
   for (int p = 0; p < format.plane_count; ++p) {
@@ -181,13 +188,15 @@ Status FrameTransfer::bring(FramePlanes& in, FramePlanes& out) {
   }
   if (dst_.memory != Memory::kCuda)
     lay_out(format, on_device_, dense_dst_, slot_.destination(), out);
-  Status status;
-  if (src_.memory != Memory::kCuda) {
-    lay_out(format, on_device_, dense_src_, slot_.source(), in);
-    status = upload(in);
-    if (status.ok()) status = slot_.source_enqueued();
-  }
-  return status;
+  if (src_.memory != Memory::kCuda) lay_out(format, on_device_, dense_src_, slot_.source(), in);
+}
+
+Status FrameTransfer::bring(const FramePlanes& in) {
+  if (src_.memory == Memory::kCuda) return {};
+  Status status = slot_.begin_source();
+  if (status.ok()) status = upload(in);
+  if (status.ok()) status = slot_.end_source();
+  return status.ok() ? slot_.await_source() : status;
 }
 
 Status FrameTransfer::upload(const FramePlanes& in) {
@@ -218,22 +227,46 @@ Status FrameTransfer::copy_back(bool filtered, const FramePlanes& from) {
   return {};
 }
 
-Status FrameTransfer::give_back(const FramePlanes& out) {
-  // Host to host first: that is work for the CPU while the kernels run.
+Status FrameTransfer::copy_unfiltered() {
   FramePlanes untouched;
   for (int p = 0; p < src_.format.plane_count; ++p)
     untouched[static_cast<std::size_t>(p)] = plane_of(src_, p);
   Status status = copy_back(false, untouched);
-  if (status.ok()) status = slot_.staging().upload();
+  return status.ok() ? slot_.staging().upload() : status;
+}
+
+Status FrameTransfer::give_back(const FramePlanes& out) {
+  // Host to host first: that is work for the CPU while the kernels run.
+  Status status = copy_unfiltered();
   if (!status.ok() || dst_.memory == Memory::kCuda) return status;
+  status = slot_.begin_destination();
+  if (status.ok()) status = download(out);
+  return status.ok() ? slot_.end_destination() : status;
+}
+
+Status FrameTransfer::download(const FramePlanes& out) {
   bool all_filtered = true;
   for (int p = 0; p < src_.format.plane_count; ++p)
     all_filtered = all_filtered && has_filtered(src_.format.planes[p]);
   if (dense_dst_ && all_filtered && dst_.memory == Memory::kPageLocked)
     return copy_run(dst_.data[0], slot_.destination(), dense_bytes(dst_.format),
                     cudaMemcpyDeviceToHost, slot_.streams().download);
-  status = copy_back(true, out);
+  Status status = copy_back(true, out);
   return status.ok() ? slot_.staging().download() : status;
+}
+
+bool FrameTransfer::goes_by_rows() const {
+  return src_.memory == Memory::kPageLocked && dst_.memory == Memory::kPageLocked;
+}
+
+Status FrameTransfer::bring_rows(const FramePlanes& in, int p, int row, int rows) {
+  return copy_plane(core_, slot_, rows_from(in[static_cast<std::size_t>(p)], row),
+                    rows_from(plane_of(src_, p), row), src_.format.planes[p].row_bytes, rows);
+}
+
+Status FrameTransfer::give_back_rows(const PlaneMemory& from, int p, int row, int rows) {
+  return copy_plane(core_, slot_, rows_from(plane_of(dst_, p), row), from,
+                    dst_.format.planes[p].row_bytes, rows);
 }
 
 }  // namespace convolve

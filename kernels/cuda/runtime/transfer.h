@@ -32,24 +32,37 @@ class FrameTransfer {
   FrameTransfer(const DeviceCore& core, FrameSlot& slot, const FrameView& src, const FrameView& dst,
                 const DevicePlanes& on_device);
 
-  /// Finds or makes the device planes that kernels read (`in`) and write (`out`), and enqueues the
-  /// upload of those that lie in host memory. Errors: kStopped, kDeviceLost, of CUDA.
-  Status bring(FramePlanes& in, FramePlanes& out);
+  /// Finds or makes the device planes that kernels read (`in`) and write (`out`).
+  void place(FramePlanes& in, FramePlanes& out);
+
+  /// Enqueues the upload of the planes that lie in host memory; kernels wait for it. Errors:
+  /// kStopped, kDeviceLost, of CUDA.
+  Status bring(const FramePlanes& in);
 
   /// Copies the planes without a filtered component from the source to the destination, then
   /// enqueues the download of what the kernels made, or as much of it as staging has room for; the
   /// rest follows when the frame is finished. Host memory is complete only then.
   Status give_back(const FramePlanes& out);
 
+  /// Both frames are page-locked, so that rows of them cross the bus by themselves.
+  bool goes_by_rows() const;
+  /// Enqueues the upload of rows `row` to `row` + `rows` - 1 of plane `p`.
+  Status bring_rows(const FramePlanes& in, int p, int row, int rows);
+  /// Enqueues the download of `rows` rows at `from` to rows `row` .. of plane `p`.
+  Status give_back_rows(const PlaneMemory& from, int p, int row, int rows);
+  /// The part of give_back() that is work for the host.
+  Status copy_unfiltered();
+
  private:
   Status upload(const FramePlanes& in);
+  Status download(const FramePlanes& out);
   Status copy_back(bool filtered, const FramePlanes& from);
 
   const DeviceCore& core_;
   FrameSlot& slot_;
-  const FrameView src_, dst_;
   const DevicePlanes& on_device_;
   const bool dense_src_, dense_dst_;
+  const FrameView src_, dst_;
 };
 
 }  // namespace convolve

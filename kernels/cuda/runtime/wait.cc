@@ -17,11 +17,13 @@ using Clock = std::chrono::steady_clock;
 
 /// A frame of 1080p crosses the bus in some 60 us: for so long the thread asks again and again.
 /// Later it sleeps in between, which costs it the time that the system takes to wake it.
-constexpr std::chrono::microseconds kEagerly{200};
+constexpr Clock::duration kEagerly = std::chrono::microseconds{200};
 
-/// A third of what a frame of 1080p takes on the bus.
-constexpr std::chrono::microseconds kShortNap{20};
-constexpr int kSlack = 1000;  ///< Nanoseconds.
+/// So that a stop is seen within a millisecond.
+constexpr std::chrono::microseconds kLongestNap{500};
+
+/// Of a thread's timers while it waits for a frame in flight, in nanoseconds.
+constexpr int kSlack = 1000;
 
 /// When an event of the process was last seen to have passed on each device.
 std::atomic<Clock::rep>& last_end(int device) {
@@ -49,13 +51,20 @@ void rest(Clock::duration waited) {
     std::this_thread::yield();
 }
 
-/// Sleeps for kShortNap. The system adds 50 us to a sleep by default, so that threads wake
-/// together: here for once it adds 1.
-void nap() {
+/// Sleeps. The system adds 50 us to a sleep by default, so that threads wake together: here for
+/// once it adds 1.
+void nap(Clock::duration length) {
   const int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
   if (slack > kSlack) prctl(PR_SET_TIMERSLACK, kSlack, 0, 0, 0);
-  std::this_thread::sleep_for(kShortNap);
+  std::this_thread::sleep_for(length);
   if (slack > kSlack) prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
+}
+
+/// The next sleep of a thread that expects to wait. A sleep costs some 6 us of its time, however
+/// long it is, so the first is a long one; those that follow are short enough that the frames
+/// behind the one awaited keep the device busy until the thread looks again.
+Clock::duration next_nap(Clock::duration waited, Clock::duration expected) {
+  return waited < expected / 4 ? expected / 2 : expected / 4;
 }
 
 }  // namespace
@@ -74,8 +83,9 @@ Status wait_for(cudaEvent_t event, int device, const StopSignal* stop, Waiting w
     const Clock::time_point heard =
         std::max(begin, Clock::time_point(Clock::duration(last_end(device).load())));
     if (now - heard > kLongestSilence || now - begin > 6 * kLongestSilence) return lose_cuda();
-    if (waiting == Waiting::kFrugal && now - begin < kEagerly)
-      nap();
+    const Clock::duration expected = std::min<Clock::duration>(waiting.expected, kLongestNap);
+    if (expected > Clock::duration::zero() && now - begin < std::max(2 * expected, kEagerly))
+      nap(next_nap(now - begin, expected));
     else
       rest(now - begin);
   }

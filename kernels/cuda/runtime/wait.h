@@ -20,17 +20,18 @@ inline constexpr std::chrono::seconds kLongestSilence{5};
 inline constexpr std::chrono::microseconds kNap{50};
 
 /// How a thread spends the time until an event has passed.
-enum class Waiting : int {
-  kEager,   ///< At first it asks again and again: for a frame that is awaited.
-  kFrugal,  ///< It sleeps: for one of several frames in flight, which keep the device busy.
+struct Waiting {
+  /// It sleeps for about so long before it asks again: for one of several frames in flight, which
+  /// keep the device busy meanwhile. 0: at first it asks again and again, for a frame that is
+  /// alone, whose way lasts longer by whatever its thread oversleeps.
+  std::chrono::microseconds expected{0};
 };
 
 /// Waits until `event`, recorded in the current context on `device`, has passed. Looks for `stop`,
 /// which may be null, at least every millisecond. Errors: kStopped, with the event still to come;
 /// kDeviceLost, also after kLongestSilence, which is latched for the process as a sticky error is;
 /// those of CUDA.
-Status wait_for(cudaEvent_t event, int device, const StopSignal* stop,
-                Waiting waiting = Waiting::kEager);
+Status wait_for(cudaEvent_t event, int device, const StopSignal* stop, Waiting waiting = {});
 
 /// Waits for `event` at most as long as `patience` says, with no regard to any stop: true if the
 /// event has passed, false if it has not or CUDA is not usable.

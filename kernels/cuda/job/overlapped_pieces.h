@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A frame that is alone on its way, in pieces (core/shape/pieces.h): one piece comes across the bus
+// while the one before is filtered and the one before that goes back. Frames in flight keep both
+// directions of the bus busy without that; a frame that is waited for would take the time of both.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "kernels/core/plan/plan.h"
+#include "kernels/core/shape/pieces.h"
+#include "kernels/cuda/runtime/device_core.h"
+#include "kernels/cuda/runtime/transfer.h"
+
+namespace convolve {
+
+/// Made, used and destroyed in the context of its device.
+class OverlappedPieces {
+ public:
+  /// Nothing where pieces would not pay: of small frames, and of masks that are high beside them.
+  /// Of the format's planes those `on_device` are split. `mask` must outlive the result. Errors:
+  /// kOutOfMemory, of CUDA.
+  static Result<std::optional<OverlappedPieces>> make(const FrameFormat& format, const Mask& mask,
+                                                      const DevicePlanes& on_device,
+                                                      DeviceCore& core);
+
+  /// True for frames that may go in pieces. With kWrap the first row depends on the last.
+  bool serves(const FrameTransfer& transfer, Border border) const {
+    return border != Border::kWrap && transfer.goes_by_rows();
+  }
+
+  /// Enqueues the launches that filter planes `in` of `format` into planes `out`.
+  using Launch = std::function<Status(const FrameFormat& format, const FramePlanes& in,
+                                      const FramePlanes& out)>;
+
+  /// Enqueues all of a frame, from its upload to its download. `in`: where its source goes.
+  /// `format` may be a field of the planned one. The slot's streams must be apart. Errors:
+  /// kStopped, kDeviceLost, those of `launch`, of CUDA.
+  Status run(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
+             const FramePlanes& in, const Launch& launch);
+
+  /// For tests: see set_least_bytes_of_piece().
+  static void set_least_bytes(std::size_t bytes);
+
+ private:
+  OverlappedPieces(const Mask& mask, const DevicePlanes& on_device, const Cut& cut)
+      : mask_(&mask), on_device_(on_device), cut_(cut) {}
+  Status reserve(const FrameFormat& format, cudaStream_t stream);
+  Status bring(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
+               const FramePlanes& in, const FramePiece& piece, std::array<int, kMaxPlanes>& there);
+  Status give_back(FrameSlot& slot, FrameTransfer& transfer, const FramePiece& piece,
+                   const FramePlanes& out);
+
+  const Mask* mask_;  ///< The job's.
+  DevicePlanes on_device_;
+  Cut cut_;
+  /// The outputs of all pieces, halos included, one behind the other.
+  std::array<DeviceMemory, kMaxPlanes> outputs_;
+};
+
+}  // namespace convolve
