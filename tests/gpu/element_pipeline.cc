@@ -74,9 +74,11 @@ void ElementPipeline::push(const Bytes& frame) {
 
 std::optional<Bytes> ElementPipeline::pull() {
   GstSample* sample = nullptr;
-  for (int n = 0; n < kPatience && sample == nullptr && !failed_; ++n) {
-    sample = gst_app_sink_try_pull_sample(GST_APP_SINK(sink_), kSlice);
-    if (sample == nullptr) read_bus();
+  for (int n = 0; n < kPatience && sample == nullptr; ++n) {
+    // Frames that came before an error are still there.
+    sample = gst_app_sink_try_pull_sample(GST_APP_SINK(sink_), failed_ ? 0 : kSlice);
+    if (sample != nullptr || failed_) break;
+    read_bus();
   }
   if (sample == nullptr) return std::nullopt;
   std::optional<Bytes> samples;

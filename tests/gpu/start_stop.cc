@@ -10,27 +10,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <thread>
 
 #include "tests/gpu/device_memory.h"
 #include "tests/gpu/element_pipeline.h"
+#include "tests/gpu/host_memory.h"
 
 namespace {
 
 using cudaconvolve::gpu::Bytes;
 using cudaconvolve::gpu::device_bytes_used;
 using cudaconvolve::gpu::ElementPipeline;
+using cudaconvolve::gpu::host_bytes_used;
 
 constexpr long long kHostGrowthAllowed = 2 << 20;
-
-/// Resident bytes of this process.
-long long host_bytes_used() {
-  long long pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * 4096;
-}
 
 /// `behind`: frames that are pushed behind the one that is looked at, and left on their way.
 bool cycle(const std::string& properties, const Bytes& frame, int behind) {
@@ -75,7 +69,7 @@ int main(int argc, char** argv) {
   }
   const long long device_growth = cuda ? device_bytes_used() - device_before : 0;
   const long long host_growth = host_bytes_used() - host_before;
-  std::printf("figure: %d cycles, device memory +%lld bytes, host memory +%lld KiB\n", cycles,
+  std::printf("figure: %d cycles, device memory %+lld bytes, host memory %+lld KiB\n", cycles,
               device_growth, host_growth / 1024);
   ++(device_growth <= 0 ? passed : failed);
   ++(host_growth <= kHostGrowthAllowed ? passed : failed);

@@ -12,13 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
 #include <utility>
 
 #include "tests/gpu/device_memory.h"
+#include "tests/gpu/host_memory.h"
 #include "tests/soak/frames.h"
 #include "tests/support/element.h"
 
@@ -30,17 +30,11 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr double kSecondsOfMask = 0.2;
 constexpr int kMostDepth = 4;
+constexpr int kParts = 4;  ///< After each of which memory is measured.
 /// What allocators keep for themselves, on the host and on the device: the driver's pool grows and
 /// shrinks by blocks.
 constexpr long long kHostGrowthAllowed = 8 << 20;
 constexpr long long kDeviceGrowthAllowed = 32 << 20;
-
-/// Resident bytes of this process.
-long long host_bytes_used() {
-  long long pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> pages;
-  return pages * 4096;
-}
 
 struct PoolDeleter {
   void operator()(GstBufferPool* pool) const {
@@ -232,15 +226,19 @@ int run(const std::string& backend, double seconds, unsigned seed) {
     Soak soak(backend, seed);
     bool good = soak.play(seconds / 5) && soak.play_all_sizes();
     const long long device_before = cuda ? cudaconvolve::gpu::device_bytes_used() : 0;
-    const long long host_before = host_bytes_used();
-    good = good && soak.play(seconds * 4 / 5) && soak.play_all_sizes();
-    device_growth = cuda ? cudaconvolve::gpu::device_bytes_used() - device_before : 0;
-    host_growth = host_bytes_used() - host_before;
+    const long long host_before = cudaconvolve::gpu::host_bytes_used();
+    for (int part = 1; part <= kParts; ++part) {
+      good = good && soak.play(seconds * 4 / 5 / kParts) && soak.play_all_sizes();
+      device_growth = cuda ? cudaconvolve::gpu::device_bytes_used() - device_before : 0;
+      host_growth = cudaconvolve::gpu::host_bytes_used() - host_before;
+      std::printf("after part %d of %d: device memory %+lld KiB, host memory %+lld KiB\n", part,
+                  kParts, device_growth / 1024, host_growth / 1024);
+    }
     (void)soak.finish();
     soak.print_figure(seconds);
     fault = soak.fault();
   }
-  std::printf("figure: device memory +%lld bytes, host memory +%lld KiB\n", device_growth,
+  std::printf("figure: device memory %+lld bytes, host memory %+lld KiB\n", device_growth,
               host_growth / 1024);
   if (fault.empty() && device_growth > kDeviceGrowthAllowed) fault = "device memory grew";
   if (fault.empty() && host_growth > kHostGrowthAllowed) fault = "host memory grew";

@@ -85,13 +85,17 @@ Status copy_run(std::uint8_t* dst, const std::uint8_t* src, std::size_t bytes, c
   return {};
 }
 
+/// Neither a bottom-up picture nor, where there is but one row, any other pitch need be one that a
+/// copy of rows takes.
+bool goes_row_by_row(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes) {
+  return dst.pitch < row_bytes || src.pitch < row_bytes;
+}
+
 /// Copies rows across the bus. Device rows always lie top-down; host rows may be bottom-up.
 Status copy_rows(PlaneMemory dst, PlaneMemory src, int row_bytes, int rows, cudaMemcpyKind kind,
                  cudaStream_t stream) {
   const std::size_t bytes = static_cast<std::size_t>(row_bytes);
-  // Neither a bottom-up picture nor, where there is but one row, any other pitch need be one that a
-  // copy of rows takes.
-  const bool by_row = dst.pitch < row_bytes || src.pitch < row_bytes;
+  const bool by_row = goes_row_by_row(dst, src, row_bytes);
   const int most =
       by_row ? 1
              : std::max(1, static_cast<int>(kMostBytesOfCopy / std::max<std::size_t>(bytes, 1)));
@@ -115,9 +119,13 @@ Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& ds
   if (row_bytes <= 0 || rows <= 0) return {};
   if (!from_device && !to_device) return copy_on_host(core, dst, src, row_bytes, rows);
   if (from_device && to_device) return copy_on_device(dst, src, row_bytes, rows, core.stream());
-  if (src.memory == Memory::kPageLocked)
+  // A copy for each row takes some microseconds, of the bus and of the host: many of them take
+  // longer than the host's own copy.
+  constexpr int kFewRows = 32;
+  const bool direct = rows <= kFewRows || !goes_row_by_row(dst, src, row_bytes);
+  if (src.memory == Memory::kPageLocked && direct)
     return copy_rows(dst, src, row_bytes, rows, cudaMemcpyHostToDevice, slot.streams().upload);
-  if (dst.memory == Memory::kPageLocked)
+  if (dst.memory == Memory::kPageLocked && direct)
     return copy_rows(dst, src, row_bytes, rows, cudaMemcpyDeviceToHost, slot.streams().download);
   return to_device ? slot.staging().add_upload(dst, src, row_bytes, rows)
                    : slot.staging().add_download(dst, src, row_bytes, rows);
@@ -256,7 +264,12 @@ Status FrameTransfer::download(const FramePlanes& out) {
 }
 
 bool FrameTransfer::goes_by_rows() const {
-  return src_.memory == Memory::kPageLocked && dst_.memory == Memory::kPageLocked;
+  for (const FrameView* frame : {&src_, &dst_}) {
+    if (frame->memory != Memory::kPageLocked) return false;
+    for (int p = 0; p < frame->format.plane_count; ++p)
+      if (frame->pitch[p] < frame->format.planes[p].row_bytes) return false;
+  }
+  return true;
 }
 
 Status FrameTransfer::bring_rows(const FramePlanes& in, int p, int row, int rows) {
