@@ -44,7 +44,8 @@ class FrameTransfer {
   /// rest follows when the frame is finished. Host memory is complete only then.
   Status give_back(const FramePlanes& out);
 
-  /// Both frames are page-locked and lie top-down, so that rows of them cross the bus by themselves.
+  /// Both frames are page-locked and lie top-down, so that rows of them cross the bus by
+  /// themselves.
   bool goes_by_rows() const;
   /// Enqueues the upload of rows `row` to `row` + `rows` - 1 of plane `p`.
   Status bring_rows(const FramePlanes& in, int p, int row, int rows);
