@@ -51,6 +51,10 @@ copy "$(pkg-config --variable=pluginscannerdir gstreamer-1.0)/gst-plugin-scanner
 plugin_dir=$(pkg-config --variable=pluginsdir gstreamer-1.0)
 for plugin in "${plugins[@]}"; do copy "$plugin_dir/libgst$plugin.so" "$dest/plugins"; done
 
+if [[ -f build-pack/tests/gpu/libtimeline.so ]]; then
+  copy build-pack/tests/gpu/libtimeline.so "$dest/lib"
+fi
+
 # Their libraries. glibc, its loader and the driver's libraries stay the GPU machine's own.
 readonly own='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*|lib(cuda|nvidia|nvcuvid).*)$'
 # copy_libraries BELOW FOLDER: what files below BELOW need and lib/ has not yet, into FOLDER.

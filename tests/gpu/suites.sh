@@ -275,6 +275,20 @@ suite_pipelines_speed() {
   return "$status"
 }
 
+# When copies and kernels of frames ran, for tests/benchmarks/timeline.py. Only run if asked for.
+suite_timeline() {
+  local line name pool depth
+  for line in 'in-flight offered -1' 'alone offered 0' 'foreign foreign -1'; do
+    read -r name pool depth <<<"$line"
+    CUDA_INJECTION64_PATH=$here/lib/libtimeline.so TIMELINE_JSON=$out/timeline-$name.json \
+      "$here/tests/bench_pipelines" --commit="$(<"$here/data/commit")" --rounds=1 --warm-up=40 \
+      --frames=300 --seconds=0.01 --sizes=1080p --pool="$pool" \
+      "--elements=cudaconvolve backend=cuda async-depth=$depth mask=%MASK%"
+    [[ -s $out/timeline-$name.json ]]
+  done
+  echo "figure: $(cat "$out"/timeline-*.json | wc -l) copies and kernels"
+}
+
 # Live sources: what a viewer waits for, beside the latency that the pipeline reports; a frame that
 # comes too late to be shown fails its row.
 suite_live() {
