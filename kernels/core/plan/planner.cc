@@ -127,7 +127,7 @@ std::string reason_for(const Plan& plan, const Mask& mask) {
   return size + (mask.rank1 ? ", rank 1 but small: " : ", ") + "several outputs per thread";
 }
 
-/// The cheapest of the kernels that nobody has to ask for.
+/// The kernel of kChosenOnCuda whose predicted time is the least.
 Result<Plan> choose_cuda(const PlanRequest& request) {
   std::optional<Plan> best;
   std::string refusal;

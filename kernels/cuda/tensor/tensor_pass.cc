@@ -330,7 +330,8 @@ Status TensorPass::launch(const FrameFormat& format, const FramePlanes& in, cons
   const bool aligned16 = aligned_to_16(arguments);
   if (in_packed() && !packed_columns_serve(format.planes[0]))
     return invalid_argument(std::string("form ") + form_info(form_).name +
-                            " was planned for rows of whole columns, and these end within one");
+                            " was planned for rows of whole columns, not one alone in the last 128"
+                            " bytes, and these are not such");
   arguments.launch.blocks = assign_grid(arguments, aligned16);
   if (arguments.launch.blocks == 0) return {};
   return CONVOLVE_CUDA(tensor_launcher(form_).launch(arguments, stream));

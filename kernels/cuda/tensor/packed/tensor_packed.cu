@@ -7,6 +7,11 @@
 // which column is said in tensor_pair_rows.cuh; it deinterleaves its bytes as they come, and gets
 // four samples of each component from the lanes of the columns beside it.
 //
+// The way of a sample: PackedColumns::load brings 16 bytes from global memory to registers, without
+// shared memory; PackedColumns::unpack deinterleaves them and fetches neighbours by shuffles, which
+// gives PackedWords, operand B; PackedPairs and PackedQuads hand them to PairWeights and QuadWeights
+// (tensor/pairs), whose products are the mma.sync instructions of device/tensor_mma.cuh.
+//
 // Rows are whole columns, and masks reach four samples to a side. So ghosts are made of the eight
 // samples next to them, or lie at the other end of the row: no tile column is an edge, and no patch
 // is needed.
