@@ -63,7 +63,7 @@ CONVOLVE_HD inline Int128 whole(double v) {
 }
 
 /// The code for whole sums of a rational mask, `s` > 0 oriented, where `code` is the right one or
-/// its neighbour, before it is clamped. With a gain of 0 nothing of T remains. Otherwise, with p / q the gain, n the
+/// its neighbour. With a gain of 0 nothing of T remains. Otherwise, with p / q the gain, n the
 /// integers and C = max_code, all within |p| sum|n| C < 2^52 and q < 2^31 by the definition of the
 /// class: |numerator * t| <= (|p| sum|n| C) (sum|n| M) < 2^52 * 2^60 and |code - base| denominator
 /// s <= 2^18 * 2^31 * 2^60, as sum|n| < 2^44 and M < 2^16. So everything fits 127 bits.

@@ -9,8 +9,9 @@
 //
 // The way of a sample: PackedColumns::load brings 16 bytes from global memory to registers, without
 // shared memory; PackedColumns::unpack deinterleaves them and fetches neighbours by shuffles, which
-// gives PackedWords, operand B; PackedPairs and PackedQuads hand them to PairWeights and QuadWeights
-// (tensor/pairs), whose products are the mma.sync instructions of device/tensor_mma.cuh.
+// gives PackedWords, operand B; PackedPairs and PackedQuads hand them to PairWeights and
+// QuadWeights (tensor/pairs), whose products are the mma.sync instructions of
+// device/tensor_mma.cuh.
 //
 // Rows are whole columns, and masks reach four samples to a side. So ghosts are made of the eight
 // samples next to them, or lie at the other end of the row: no tile column is an edge, and no patch
