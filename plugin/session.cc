@@ -353,7 +353,7 @@ GstFlowReturn Session::finish(SentFrame& frame) {
     post_error(element_, "the frame could not be filtered", status);
     return GST_FLOW_ERROR;
   }
-  count(frame);
+  if (!frame.dropped) count(frame);
   return GST_FLOW_OK;
 }
 

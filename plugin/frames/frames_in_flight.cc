@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "plugin/frames/frames_in_flight.h"
 
-#include <sys/prctl.h>
-
 #include <utility>
 
 namespace cudaconvolve {
@@ -41,8 +39,6 @@ void FramesInFlight::stop() {
 }
 
 void FramesInFlight::run() {
-  // Waits for the GPU sleep for tens of microseconds, to which the system would add 50.
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return ending_ || !frames_.empty(); });

@@ -82,9 +82,12 @@ FrameStreams own_streams() {
 Status run(FrameSlot& slot, const FrameStreams& streams, const HostPlane& from, HostPlane& to) {
   Status status = slot.begin(streams);
   if (!status.ok()) return status;
+  const auto taken = slot.take_source(static_cast<std::size_t>(from.row_bytes) *
+                                      static_cast<std::size_t>(from.rows));
+  if (!taken.ok()) return taken.status();
   status = slot.begin_source();
   if (status.ok())
-    status = slot.staging().add_upload(device_plane_at(slot.source(), from), from.plane,
+    status = slot.staging().add_upload(device_plane_at(taken.value(), from), from.plane,
                                        from.row_bytes, from.rows);
   if (status.ok()) status = slot.staging().upload();
   if (status.ok()) status = slot.end_source();
@@ -92,7 +95,7 @@ Status run(FrameSlot& slot, const FrameStreams& streams, const HostPlane& from, 
   if (status.ok()) status = slot.begin_kernels();
   if (!status.ok()) return status;
   fake_cudart::launch(streams.kernels,
-                      [source = slot.source(), destination = slot.destination(),
+                      [source = taken.value(), destination = slot.destination(),
                        bytes = static_cast<std::ptrdiff_t>(from.row_bytes) * from.rows] {
                         for (std::ptrdiff_t i = 0; i < bytes; ++i)
                           destination[i] = static_cast<std::uint8_t>(source[i] + 1);
@@ -211,25 +214,27 @@ TEST_F(StagingTest, FramesInFlightDoNotMix) {
 TEST_F(StagingTest, TheSecondFieldDoesNotOverwriteTheFirst) {
   for (const int rows : {100, 6000}) {
     const std::size_t bytes = std::size_t{4000} * static_cast<std::size_t>(rows);
-    for (const FrameStreams& streams :
-         {streams_, FrameStreams{streams_.kernels, streams_.kernels, streams_.kernels}}) {
-      const auto way = slot(bytes, streams);
-      HostPlane top(4000, rows, 0, false), bottom(4000, rows, 0, false);
-      HostPlane to_top(4000, rows, 1, false), to_bottom(4000, rows, 1, false);
-      top.fill(random_);
-      bottom.fill(random_);
-      // So the kernel of the first still reads when the second is sent.
-      fake_cudart::launch(streams.kernels,
-                          [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
-      ASSERT_TRUE(run(*way, streams, top, to_top).ok());
-      ASSERT_TRUE(run(*way, streams, bottom, to_bottom).ok());
-      ASSERT_TRUE(way->end(streams).ok());
-      ASSERT_TRUE(way->finish().ok());
-      expect_filtered(top.dense(), to_top, "first field");
-      expect_filtered(bottom.dense(), to_bottom, "second field");
-      expect_times(*way, 2);
-      way->release();
-    }
+    for (const bool both : {false, true})
+      for (const FrameStreams& streams :
+           {streams_, FrameStreams{streams_.kernels, streams_.kernels, streams_.kernels}}) {
+        // With room for one field, the second waits for the first one's kernels.
+        const auto way = slot(both ? 2 * bytes : bytes, streams);
+        HostPlane top(4000, rows, 0, false), bottom(4000, rows, 0, false);
+        HostPlane to_top(4000, rows, 1, false), to_bottom(4000, rows, 1, false);
+        top.fill(random_);
+        bottom.fill(random_);
+        // So the kernel of the first still reads when the second is sent.
+        fake_cudart::launch(streams.kernels,
+                            [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+        ASSERT_TRUE(run(*way, streams, top, to_top).ok());
+        ASSERT_TRUE(run(*way, streams, bottom, to_bottom).ok());
+        ASSERT_TRUE(way->end(streams).ok());
+        ASSERT_TRUE(way->finish().ok());
+        expect_filtered(top.dense(), to_top, "first field");
+        expect_filtered(bottom.dense(), to_bottom, "second field");
+        expect_times(*way, 2);
+        way->release();
+      }
   }
 }
 
@@ -245,15 +250,17 @@ TEST_F(StagingTest, PiecesWaitForTheirOwnSource) {
       plane.data += piece * kRowsOfPiece * plane.pitch;
       return plane;
     };
+    std::uint8_t* base = nullptr;
     const auto bring = [&](int piece) {
       Status status = way->begin_source();
       if (status.ok())
-        status = way->staging().add_upload(part(device_plane_at(way->source(), from), piece),
+        status = way->staging().add_upload(part(device_plane_at(base, from), piece),
                                            part(from.plane, piece), kRowBytes, kRowsOfPiece);
       if (status.ok()) status = way->staging().upload();
       return status.ok() ? way->end_source() : status;
     };
     ASSERT_TRUE(way->begin(streams_).ok());
+    base = way->take_source(std::size_t{kRowBytes} * kRows).value();
     ASSERT_TRUE(bring(0).ok());
     for (int piece = 0; piece < kPieces; ++piece) {
       ASSERT_TRUE(way->await_source().ok());
@@ -262,11 +269,11 @@ TEST_F(StagingTest, PiecesWaitForTheirOwnSource) {
       }
       ASSERT_TRUE(way->begin_kernels().ok());
       const std::ptrdiff_t offset = piece * kRowsOfPiece * kRowBytes;
-      fake_cudart::launch(streams_.kernels, [source = way->source() + offset,
-                                             destination = way->destination() + offset] {
-        for (int i = 0; i < kRowsOfPiece * kRowBytes; ++i)
-          destination[i] = static_cast<std::uint8_t>(source[i] + 1);
-      });
+      fake_cudart::launch(streams_.kernels,
+                          [source = base + offset, destination = way->destination() + offset] {
+                            for (int i = 0; i < kRowsOfPiece * kRowBytes; ++i)
+                              destination[i] = static_cast<std::uint8_t>(source[i] + 1);
+                          });
       ASSERT_TRUE(way->end_kernels().ok());
       ASSERT_TRUE(way->begin_destination().ok());
       ASSERT_TRUE(way->staging()
@@ -354,32 +361,62 @@ TEST_F(StagingTest, AStoppedFrameOfOtherStreamsIsForgotten) {
 
 // The slot rests only when every stream has left what a stop left behind.
 TEST_F(StagingTest, AFrameOfNothingWaitsForOneLeftBehind) {
-  StopSignal stop;
-  const auto way = slot(2'000'000, streams_, &stop);
-  HostPlane from(2000, 1000, 0, false), lost(2000, 1000, 0, false);
-  std::atomic<bool> go{false}, passed{false};
-  ASSERT_TRUE(way->begin(streams_).ok());
-  fake_cudart::launch(streams_.download, [&go] {
-    while (!go)
-      std::this_thread::yield();
-  });
-  ASSERT_TRUE(run(*way, streams_, from, lost).ok());
-  fake_cudart::launch(streams_.download, [&passed] { passed = true; });
-  ASSERT_TRUE(way->end(streams_).ok());
-  stop.raise();
-  EXPECT_EQ(way->finish().code(), Code::kStopped);
-  stop.clear();
-  std::thread later([&go] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    go = true;
-  });
-  ASSERT_TRUE(way->end(streams_).ok());
-  EXPECT_TRUE(way->finish().ok());
-  EXPECT_TRUE(way->at_rest());
-  EXPECT_TRUE(passed);
-  EXPECT_EQ(way->times().kernels, 0u) << "it had none";
-  later.join();
-  way->release();
+  const FrameStreams single{streams_.kernels, streams_.kernels, streams_.kernels};
+  for (const FrameStreams& nothing : {streams_, single}) {
+    StopSignal stop;
+    const auto way = slot(2'000'000, streams_, &stop);
+    HostPlane from(2000, 1000, 0, false), lost(2000, 1000, 0, false);
+    std::atomic<bool> go{false}, passed{false};
+    ASSERT_TRUE(way->begin(streams_).ok());
+    fake_cudart::launch(streams_.download, [&go] {
+      while (!go)
+        std::this_thread::yield();
+    });
+    ASSERT_TRUE(run(*way, streams_, from, lost).ok());
+    fake_cudart::launch(streams_.download, [&passed] { passed = true; });
+    ASSERT_TRUE(way->end(streams_).ok());
+    stop.raise();
+    EXPECT_EQ(way->finish().code(), Code::kStopped);
+    stop.clear();
+    std::thread later([&go] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      go = true;
+    });
+    ASSERT_TRUE(way->end(nothing).ok());
+    EXPECT_TRUE(way->finish().ok());
+    EXPECT_TRUE(way->at_rest());
+    EXPECT_TRUE(passed);
+    EXPECT_EQ(way->times().kernels, 0u) << "it had none";
+    later.join();
+    way->release();
+  }
+}
+
+// Two runs of a frame may take other streams: neither is forgotten.
+TEST_F(StagingTest, RunsOnOtherStreamsAreBothAwaited) {
+  const FrameStreams single{streams_.kernels, streams_.kernels, streams_.kernels};
+  for (const bool apart_first : {true, false}) {
+    const FrameStreams& first = apart_first ? streams_ : single;
+    const FrameStreams& second = apart_first ? single : streams_;
+    const auto way = slot(400'000, first);
+    HostPlane top(2000, 100, 0, false), bottom(2000, 100, 0, false);
+    HostPlane to_top(2000, 100, 0, false), to_bottom(2000, 100, 0, false);
+    top.fill(random_);
+    bottom.fill(random_);
+    std::atomic<bool> passed{false};
+    ASSERT_TRUE(run(*way, first, top, to_top).ok());
+    fake_cudart::launch(first.download, [&passed] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      passed = true;
+    });
+    ASSERT_TRUE(run(*way, second, bottom, to_bottom).ok());
+    ASSERT_TRUE(way->end(second).ok());
+    ASSERT_TRUE(way->finish().ok());
+    EXPECT_TRUE(passed);
+    expect_filtered(top.dense(), to_top, "first run");
+    expect_filtered(bottom.dense(), to_bottom, "second run");
+    way->release();
+  }
 }
 
 // Copies across the bus are timed once that is asked for; the fake runtime's spans are half a

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -59,6 +60,9 @@ class CudaJob final : public Job {
   void note_writes(const FrameFormat& format, const FramePlanes& out);
   Status launch(FrameSlot& slot, const FrameFormat& format, const FramePlanes& in,
                 const FramePlanes& out, const RunArguments& arguments);
+  Status enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
+                 const RunArguments& arguments);
+  bool goes_in_pieces(const FrameTransfer& transfer, const FrameFormat& format, Border border);
   Status run_overlapped(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                         const FramePlanes& in, const RunArguments& arguments);
   Status launch_part(const FrameFormat& part, const FramePlanes& in, const FramePlanes& out,
@@ -89,8 +93,9 @@ class CudaJob final : public Job {
 };
 
 CudaJob::~CudaJob() {
-  // Memory is freed in stream order, while the context is current: frames in flight keep theirs.
+  // Memory is freed behind the work of frames in flight, while the context is current.
   const CurrentContext current(core_->context());
+  core_->order_frees();
   device_mask_ = DeviceMask();
   intermediate_ = DeviceMemory();
   weighted_.reset();
@@ -181,10 +186,8 @@ Status CudaJob::prepare_pieces() {
   if (!pieces.ok()) return pieces.status();
   pieces_ = std::move(pieces.value());
   if (pieces_) return {};
-  Result<std::optional<OverlappedPieces>> overlapped =
-      OverlappedPieces::make(format_, mask_, on_device_, *core_);
-  if (!overlapped.ok()) return overlapped.status();
-  overlapped_ = std::move(overlapped.value());
+  if (!weighting())
+    overlapped_ = OverlappedPieces::make(format_, mask_, on_device_, plan_.predicted_us);
   return {};
 }
 
@@ -263,21 +266,37 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
   Result<FrameSlot*> slot = core_->frame();
   if (!slot.ok()) return slot.status();
   FrameTransfer transfer(*core_, *slot.value(), src, dst, on_device_);
-  FramePlanes in, out;
-  transfer.place(in, out);
-  const bool overlapped =
-      overlapped_ && core_->one_at_a_time() && overlapped_->serves(transfer, arguments.border);
-  Status status = slot.value()->begin(overlapped ? core_->streams_of_pieces() : core_->streams());
-  if (status.ok() && overlapped) {
-    status = run_overlapped(*slot.value(), transfer, src.format, in, arguments);
-  } else {
-    if (status.ok()) status = transfer.bring(in);
-    if (status.ok()) status = launch(*slot.value(), src.format, in, out, arguments);
-    if (status.ok()) status = transfer.give_back(out);
+  Status status;
+  try {
+    status = enqueue(*slot.value(), transfer, src.format, arguments);
+  } catch (const std::bad_alloc&) {
+    status = Status(Code::kOutOfMemory, "host memory is exhausted");
   }
   // After run() the caller may free its memory, so nothing may still use it.
   if (!status.ok()) (void)core_->finish();
   return status;
+}
+
+Status CudaJob::enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
+                        const RunArguments& arguments) {
+  const bool overlapped = goes_in_pieces(transfer, format, arguments.border);
+  Status status = slot.begin(overlapped ? core_->streams_of_pieces() : core_->streams());
+  FramePlanes in, out;
+  if (status.ok()) status = transfer.place(in, out);
+  if (status.ok() && overlapped) return run_overlapped(slot, transfer, format, in, arguments);
+  if (status.ok()) status = transfer.bring(in);
+  if (status.ok()) status = launch(slot, format, in, out, arguments);
+  return status.ok() ? transfer.give_back(out) : status;
+}
+
+/// Takes the memory for pieces with the first frame that wants it.
+bool CudaJob::goes_in_pieces(const FrameTransfer& transfer, const FrameFormat& format,
+                             Border border) {
+  if (!overlapped_ || !core_->one_at_a_time() || !overlapped_->serves(transfer, format, border))
+    return false;
+  if (overlapped_->provide(*core_).ok()) return true;
+  overlapped_.reset();
+  return false;
 }
 
 /// Records the planes that a launch writes. Called before the launch, as a launch that fails may

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <utility>
+
+#include "kernels/cuda/runtime/check.h"
 
 namespace convolve {
 namespace {
@@ -22,21 +23,35 @@ std::size_t least_bytes() {
   return asked > 0 ? asked : kLeastBytes;
 }
 
-/// The heights of a frame's components.
-struct Heights {
-  explicit Heights(const FrameFormat& format) {
-    for (int p = 0; p < format.plane_count; ++p)
-      for (int c = 0; c < format.planes[p].component_count; ++c) {
-        least = std::min(least, format.planes[p].components[c].height);
-        most = std::max(most, format.planes[p].components[c].height);
-      }
-  }
-  int least = INT_MAX, most = 0;
-};
+int tallest_height(const FrameFormat& format) {
+  int most = 0;
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int c = 0; c < format.planes[p].component_count; ++c)
+      most = std::max(most, format.planes[p].components[c].height);
+  return most;
+}
 
 std::size_t bytes_of(const PlaneFormat& plane) {
   return static_cast<std::size_t>(plane.rows) *
          aligned_pitch(static_cast<std::size_t>(plane.row_bytes));
+}
+
+/// Bytes of plane `p` in all pieces, halos included.
+std::size_t bytes_of_pieces(const FrameFormat& format, const Mask& mask, const Cut& cut, int p) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < cut.count; ++i)
+    bytes += bytes_of(frame_piece(format, mask, cut, /*wrap=*/false, i).format.planes[p]);
+  return bytes;
+}
+
+/// The rows that all pieces filter, halos included, for each row of the frame.
+double rows_filtered_a_row(const FrameFormat& format, const Mask& mask, const Cut& cut) {
+  std::size_t all = 0, once = 0;
+  for (int p = 0; p < format.plane_count; ++p) {
+    all += bytes_of_pieces(format, mask, cut, p);
+    once += bytes_of(format.planes[p]);
+  }
+  return once > 0 ? static_cast<double>(all) / static_cast<double>(once) : 1;
 }
 
 }  // namespace
@@ -45,37 +60,54 @@ void OverlappedPieces::set_least_bytes(std::size_t bytes) {
   g_least_bytes = bytes;
 }
 
-Result<std::optional<OverlappedPieces>> OverlappedPieces::make(const FrameFormat& format,
-                                                               const Mask& mask,
-                                                               const DevicePlanes& on_device,
-                                                               DeviceCore& core) {
-  // A piece filters the halo of its neighbours, too: a quarter more rows, or less. Pieces begin at
-  // every 64th row.
-  constexpr int kRowsAHaloRow = 4, kRowsOfPiece = 64;
-  const Heights heights(format);
-  const int by_bytes = static_cast<int>(device_frame_bytes(format, on_device) / least_bytes());
-  const int by_halo = heights.least / std::max(1, kRowsAHaloRow * (mask.height - 1));
+std::optional<OverlappedPieces> OverlappedPieces::make(const FrameFormat& format, const Mask& mask,
+                                                       const DevicePlanes& on_device,
+                                                       double kernels_us) {
+  // Pieces begin at every 64th row. Where they filter a quarter more rows than the frame has, and
+  // kernels take twice as long as a crossing, half of what overlapping saves is lost again.
+  constexpr int kRowsOfPiece = 64;
+  constexpr double kMostRowsARow = 1.25, kMostCrossings = 2, kBytesAMicrosecond = 50000;
+  const std::size_t bytes = device_frame_bytes(format, on_device);
   Cut cut;
-  cut.count = std::min({by_bytes, by_halo, heights.most / kRowsOfPiece, kMostPieces});
-  if (cut.count < 2) return std::optional<OverlappedPieces>();
-  OverlappedPieces made(mask, on_device, cut);
-  Status status = core.make_copy_streams();
-  if (status.ok()) status = made.reserve(format, core.stream());
-  if (!status.ok()) return status;
-  return std::optional<OverlappedPieces>(std::move(made));
+  cut.count = std::min({static_cast<int>(bytes / least_bytes()),
+                        tallest_height(format) / kRowsOfPiece, kMostPieces});
+  if (g_least_bytes == 0) {
+    if (kernels_us > kMostCrossings * static_cast<double>(bytes) / kBytesAMicrosecond) return {};
+    while (cut.count > 1 && rows_filtered_a_row(format, mask, cut) > kMostRowsARow)
+      --cut.count;
+  }
+  if (cut.count < 2) return {};
+  return OverlappedPieces(mask, on_device, cut, format);
 }
 
-Status OverlappedPieces::reserve(const FrameFormat& format, cudaStream_t stream) {
-  for (int p = 0; p < format.plane_count; ++p) {
-    std::size_t bytes = 0;
-    for (int i = 0; i < cut_.count; ++i)
-      bytes += bytes_of(frame_piece(format, *mask_, cut_, /*wrap=*/false, i).format.planes[p]);
+bool OverlappedPieces::serves(const FrameTransfer& transfer, const FrameFormat& format,
+                              Border border) const {
+  if (border == Border::kWrap || !transfer.goes_by_rows()) return false;
+  // Fields and pictures of fewer rows begin their pieces elsewhere, which may take more memory.
+  for (int p = 0; p < format.plane_count; ++p)
+    if (on_device_[static_cast<std::size_t>(p)] &&
+        format.planes[p].rows != planned_.planes[p].rows &&
+        bytes_of_pieces(format, *mask_, cut_, p) > bytes_of_pieces(planned_, *mask_, cut_, p))
+      return false;
+  return true;
+}
+
+Status OverlappedPieces::provide(DeviceCore& core) {
+  if (provided_) return {};
+  if (Status status = core.make_copy_streams(); !status.ok()) return status;
+  for (int p = 0; p < planned_.plane_count; ++p) {
     const std::size_t n = static_cast<std::size_t>(p);
-    if (!on_device_[n] || !has_filtered(format.planes[p]) || bytes == 0) continue;
-    Result<DeviceMemory> taken = DeviceMemory::make(bytes, stream);
+    const std::size_t bytes = bytes_of_pieces(planned_, *mask_, cut_, p);
+    if (!on_device_[n] || !has_filtered(planned_.planes[p]) || bytes == 0) continue;
+    Result<DeviceMemory> taken = DeviceMemory::make(bytes, core.stream());
     if (!taken.ok()) return taken.status();
     outputs_[n] = std::move(taken.value());
+    // Bytes that no kernel writes are copied out with the others.
+    const Status cleared =
+        CONVOLVE_CUDA(cudaMemsetAsync(outputs_[n].data(), 0, bytes, core.stream()));
+    if (!cleared.ok()) return cleared;
   }
+  provided_ = true;
   return {};
 }
 

@@ -19,17 +19,18 @@ namespace convolve {
 /// Made, used and destroyed in the context of its device.
 class OverlappedPieces {
  public:
-  /// Nothing where pieces would not pay: of small frames, and of masks that are high beside them.
-  /// Of the format's planes those `on_device` are split. `mask` must outlive the result. Errors:
-  /// kOutOfMemory, of CUDA.
-  static Result<std::optional<OverlappedPieces>> make(const FrameFormat& format, const Mask& mask,
-                                                      const DevicePlanes& on_device,
-                                                      DeviceCore& core);
+  /// Nothing where pieces would not pay: of small frames, of masks that are high beside them, and
+  /// where kernels, which take `kernels_us` microseconds, outlast the bus. Of the format's planes
+  /// those `on_device` are split. `mask` must outlive the result.
+  static std::optional<OverlappedPieces> make(const FrameFormat& format, const Mask& mask,
+                                              const DevicePlanes& on_device, double kernels_us);
 
-  /// True for frames that may go in pieces. With kWrap the first row depends on the last.
-  bool serves(const FrameTransfer& transfer, Border border) const {
-    return border != Border::kWrap && transfer.goes_by_rows();
-  }
+  /// True for frames that may go in pieces, of which the memory has room. With kWrap the first row
+  /// depends on the last. `format` may be a field of the planned one.
+  bool serves(const FrameTransfer& transfer, const FrameFormat& format, Border border) const;
+
+  /// Takes memory and streams, unless it has. Errors: kOutOfMemory, of CUDA.
+  Status provide(DeviceCore& core);
 
   /// Enqueues the launches that filter planes `in` of `format` into planes `out`.
   using Launch = std::function<Status(const FrameFormat& format, const FramePlanes& in,
@@ -45,9 +46,9 @@ class OverlappedPieces {
   static void set_least_bytes(std::size_t bytes);
 
  private:
-  OverlappedPieces(const Mask& mask, const DevicePlanes& on_device, const Cut& cut)
-      : mask_(&mask), on_device_(on_device), cut_(cut) {}
-  Status reserve(const FrameFormat& format, cudaStream_t stream);
+  OverlappedPieces(const Mask& mask, const DevicePlanes& on_device, const Cut& cut,
+                   const FrameFormat& planned)
+      : mask_(&mask), on_device_(on_device), cut_(cut), planned_(planned) {}
   Status bring(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                const FramePlanes& in, const FramePiece& piece, std::array<int, kMaxPlanes>& there);
   Status give_back(FrameSlot& slot, FrameTransfer& transfer, const FramePiece& piece,
@@ -56,6 +57,8 @@ class OverlappedPieces {
   const Mask* mask_;  ///< The job's.
   DevicePlanes on_device_;
   Cut cut_;
+  FrameFormat planned_;
+  bool provided_ = false;
   /// The outputs of all pieces, halos included, one behind the other.
   std::array<DeviceMemory, kMaxPlanes> outputs_;
 };

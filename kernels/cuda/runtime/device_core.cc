@@ -106,6 +106,7 @@ DeviceCore::~DeviceCore() {
   // the driver keeps a stream until its work is done, and staging keeps what still crosses.
   const CurrentContext current(context_);
   (void)come_to_rest();
+  order_frees();
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
     slot->release();
   slots_.clear();
@@ -143,6 +144,16 @@ Status DeviceCore::make_copy_streams() {
   return {};
 }
 
+void DeviceCore::order_frees() {
+  if (upload_ == nullptr) return;
+  const auto follow = [this](cudaStream_t from) {
+    if (CONVOLVE_CUDA(cudaEventRecord(done_.get(), from)).ok())
+      (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), done_.get(), 0));
+  };
+  follow(download_.get());
+  if (current_ != nullptr) follow(upload_->get());
+}
+
 Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
   auto slot = std::make_unique<FrameSlot>(context_, stop_.get());
   if (Status status = slot->initialise(); !status.ok()) return status;
@@ -151,6 +162,7 @@ Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
 
 Status DeviceCore::set_frames_in_flight(int count) {
   const std::size_t wanted = static_cast<std::size_t>(std::clamp(count, 1, kMostFramesInFlight));
+  if (!at_rest()) (void)come_to_rest();  // A stop has left frames behind.
   if (wanted > 1)
     if (Status status = make_copy_streams(); !status.ok()) return status;
   const std::size_t before = slots_.size();
@@ -177,6 +189,7 @@ Status DeviceCore::set_frames_in_flight(int count) {
 }
 
 Status DeviceCore::reserve_frames(std::size_t bytes) {
+  order_frees();
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
     if (Status status = slot->reserve(bytes, stream_.get()); !status.ok()) return status;
   frame_bytes_ = std::max(frame_bytes_, bytes);
@@ -189,6 +202,8 @@ Result<FrameSlot*> DeviceCore::frame() {
   const std::lock_guard lock(mutex_);
   if (free_.empty())
     return invalid_argument("as many frames are in flight as the device was told to expect");
+  abandoned_ = false;
+  if (at_rest()) writes_.clear();
   current_ = free_.back();
   free_.pop_back();
   // Without events for them, the times of copies are not known.
@@ -235,12 +250,17 @@ bool DeviceCore::come_to_rest() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
   if (abandoned_ || done_.get() == nullptr) return at_rest();
-  const FrameStreams all = upload_ != nullptr ? streams_of_pieces() : streams();
+  // Copies back come behind all else of their frame, but of one that has not ended. The stream of
+  // uploads is not asked otherwise: other elements may have filled it for longer.
+  const cudaStream_t upload = current_ != nullptr && upload_ != nullptr ? upload_->get() : nullptr;
   bool rests = true;
-  for (const cudaStream_t stream : {all.upload, all.kernels, all.download})
-    rests = rests && CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream)).ok() &&
-            passes_within(done_.get(), std::chrono::duration_cast<std::chrono::milliseconds>(
-                                           std::max(end - Clock::now(), Clock::duration(0))));
+  for (const cudaStream_t stream : {upload, stream_.get(), download_.get()}) {
+    if (!rests || stream == nullptr) continue;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::max(end - Clock::now(), Clock::duration(0)));
+    rests = CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream)).ok() &&
+            passes_within(done_.get(), left);
+  }
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
     if (rests) slot->come_to_rest();
   abandoned_ = !rests;

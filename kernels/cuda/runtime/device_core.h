@@ -45,6 +45,9 @@ class DeviceCore {
   /// Those of a frame that is alone but comes in pieces, after make_copy_streams().
   FrameStreams streams_of_pieces() const;
   Status make_copy_streams();
+  /// Memory that is freed on stream() from here on is freed behind the copies of all frames. Of
+  /// errors nobody needs to know: what is lost is lost.
+  void order_frees();
   /// No more than one frame is in flight.
   bool one_at_a_time() const { return slots_.size() == 1; }
   void log(LogLevel level, const std::string& message) const;

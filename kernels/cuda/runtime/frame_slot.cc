@@ -68,13 +68,10 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   Status status;
   // Rows of the first field that wait on the device for a buffer would be written over now.
   if (begun_ && staging_.has_more()) status = staging_.finish();
-  // The memory of the slot is still read by kernels of the first field, or on its way back.
-  if (status.ok() && begun_) {
-    status = follow(streams.upload, streams.kernels, done_);
-    if (status.ok()) status = follow(streams.kernels, streams.download, done_);
-  }
-  // Of a frame that a stop has left behind, any stream may be at work.
-  if (status.ok() && in_use && !begun_)
+  // The destination of the first field is still on its way back.
+  if (status.ok() && begun_) status = follow(streams.kernels, streams.download, done_);
+  // Of a frame that a stop has left behind, or that took other streams, any of them may be at work.
+  if (status.ok() && in_use && (!begun_ || before.apart() != streams.apart()))
     for (const cudaStream_t from : {before.upload, before.kernels, before.download})
       for (const cudaStream_t to : {streams.kernels, streams.upload})
         if (status.ok()) status = follow(to, from, done_);
@@ -83,6 +80,7 @@ Status FrameSlot::begin(const FrameStreams& streams) {
     fresh_ = !status.ok();
   }
   if (!begun_) {
+    taken_ = 0;
     staging_.begin_times();
     for (StreamSpans* spans : {&upload_, &kernels_, &download_})
       spans->clear();
@@ -93,7 +91,20 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   return status;
 }
 
+Result<std::uint8_t*> FrameSlot::take_source(std::size_t bytes) {
+  if (taken_ + bytes > source_.bytes()) {
+    if (taken_ > 0)
+      if (Status status = follow(streams_.upload, streams_.kernels, done_); !status.ok())
+        return status;
+    taken_ = 0;
+  }
+  std::uint8_t* const taken = static_cast<std::uint8_t*>(source_.data()) + taken_;
+  taken_ += bytes;
+  return taken;
+}
+
 Status FrameSlot::begin_source() {
+  whole_ = false;
   return upload_.begin(streams_.upload);
 }
 
@@ -118,7 +129,7 @@ Status FrameSlot::end_kernels() {
   Status status = kernels_.end(streams_.kernels);
   if (status.ok() && streams_.apart())
     status = CONVOLVE_CUDA(cudaStreamWaitEvent(streams_.download, kernels_.last(), 0));
-  whole_ = status.ok();
+  whole_ = status.ok() && sent_ == awaited_;
   return status;
 }
 
@@ -132,6 +143,7 @@ Status FrameSlot::end_destination() {
 
 Status FrameSlot::end(const FrameStreams& streams) {
   const bool begun = std::exchange(begun_, false);
+  const FrameStreams before = streams_;
   if (!begun) {
     streams_ = streams;
     for (StreamSpans* spans : {&upload_, &kernels_, &download_})
@@ -142,8 +154,10 @@ Status FrameSlot::end(const FrameStreams& streams) {
   // goes from host memory to the owner's device memory by itself, and of a frame that failed, or
   // that a stop left behind, any stream may be at work.
   if (owes_wait_ || !begun || !whole_)
-    for (const cudaStream_t stream : {streams_.upload, streams_.kernels, streams_.download})
-      if (Status status = follow(last, stream, done_); !status.ok()) return status;
+    for (const FrameStreams& from : {before, streams_})
+      for (const cudaStream_t stream : {from.upload, from.kernels, from.download})
+        if (stream != nullptr)
+          if (Status status = follow(last, stream, done_); !status.ok()) return status;
   return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
 }
 

@@ -48,7 +48,10 @@ class FrameSlot {
   /// Makes the device copies of source and destination at least `bytes` large each, in the order of
   /// the stream of the kernels. They never shrink. Nothing of the slot may be in flight.
   Status reserve(std::size_t bytes, cudaStream_t kernels);
-  std::uint8_t* source() const { return static_cast<std::uint8_t*>(source_.data()); }
+  /// Where `bytes` bytes of the source that comes next go, not more than were reserved. Both fields
+  /// of a frame have room side by side; where they have not, the second waits for the first one's
+  /// kernels. Errors: of CUDA.
+  Result<std::uint8_t*> take_source(std::size_t bytes);
   std::uint8_t* destination() const { return static_cast<std::uint8_t*>(destination_.data()); }
 
   /// Page-locked buffers through which pageable memory crosses the bus.
@@ -109,6 +112,7 @@ class FrameSlot {
   /// At the end of the source, twice, as of two pieces one comes while the other is awaited.
   std::array<Event, 2> uploaded_;
   std::size_t sent_ = 0, awaited_ = 0;  ///< Pieces whose source was enqueued, and is waited for.
+  std::size_t taken_ = 0;               ///< Bytes of the source that runs of the frame have taken.
   Event done_;
   bool fresh_ = false;  ///< The copies were taken, and no copy to the device waits for that yet.
   bool begun_ = false;  ///< A run of the frame was enqueued,

@@ -67,16 +67,21 @@ void give_back(const Block& block) {
   unlock_if_at_rest(all);
 }
 
-/// A kept block of that size, or one without memory.
+/// The smallest kept block that is large enough, or one without memory. Much larger ones are taken
+/// only where no other may be made.
 Block take_kept(std::size_t bytes) {
   Kept& all = kept();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const auto found = std::find_if(all.blocks.begin(), all.blocks.end(),
-                                  [bytes](const Block& b) { return b.bytes == bytes; });
-  if (found == all.blocks.end()) return {};
-  const Block block = *found;
-  all.blocks.erase(found);
-  all.bytes -= bytes;
+  const std::size_t most = all.bytes < kMostKeptBytes ? 2 * bytes : SIZE_MAX;
+  auto best = all.blocks.end();
+  for (auto block = all.blocks.begin(); block != all.blocks.end(); ++block)
+    if (block->bytes >= bytes && block->bytes <= most &&
+        (best == all.blocks.end() || block->bytes < best->bytes))
+      best = block;
+  if (best == all.blocks.end()) return {};
+  const Block block = *best;
+  all.blocks.erase(best);
+  all.bytes -= block.bytes;
   return block;
 }
 
@@ -104,12 +109,13 @@ Status lock_pages(void* memory, std::size_t bytes) {
   return CONVOLVE_CUDA(cudaHostRegister(memory, bytes, cudaHostRegisterPortable));
 }
 
-Result<std::shared_ptr<std::uint8_t>> make_page_locked(const Context& context, std::size_t bytes) {
+Result<std::shared_ptr<std::uint8_t>> make_page_locked(const Context& context, std::size_t bytes,
+                                                       bool needed) {
   const std::size_t whole =
       (std::max<std::size_t>(bytes, 1) + kPageBytes - 1) / kPageBytes * kPageBytes;
   Block block = take_kept(whole);
   if (block.memory == nullptr) {
-    if (keeps_too_much())
+    if (keeps_too_much() && !needed)
       return Status(Code::kOutOfMemory,
                     "too much page-locked memory waits for the GPU to come to rest");
     block.memory = static_cast<std::uint8_t*>(std::aligned_alloc(kPageBytes, whole));

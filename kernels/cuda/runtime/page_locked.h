@@ -31,9 +31,10 @@ inline constexpr std::size_t kMostKeptBytes = std::size_t{256} << 20;
 
 /// `bytes` bytes, from a page on, registered in `context`, which is current. Goes back with its
 /// last owner, from any thread, with any context current or none, whether or not `context` is still
-/// there. Errors: kOutOfMemory, also if as much as kMostKeptBytes waits for devices to rest;
-/// kDeviceLost, of CUDA.
-Result<std::shared_ptr<std::uint8_t>> make_page_locked(const Context& context, std::size_t bytes);
+/// there. Errors: kOutOfMemory, also if as much as kMostKeptBytes waits for devices to rest, unless
+/// it is `needed`; kDeviceLost, of CUDA.
+Result<std::shared_ptr<std::uint8_t>> make_page_locked(const Context& context, std::size_t bytes,
+                                                       bool needed = false);
 
 /// Tells that a device begins to work, and that all it was given has ended. In pairs. What a device
 /// that is left behind may still write is never freed, so it never ends its work.

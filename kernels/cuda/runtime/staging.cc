@@ -86,19 +86,24 @@ Status Staging::copy_on_host(const Load& load, const StagingBuffer& buffer, bool
 
 /// Enqueues copies between the buffer and the device.
 Status Staging::copy_across(const Load& load, const StagingBuffer& buffer, bool up) {
+  const cudaStream_t stream = up ? up_way_.stream : down_way_.stream;
+  const cudaMemcpyKind kind = up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
   for (const Rows& rows : load.rows) {
-    std::uint8_t* const memory = buffer.memory.get() + rows.offset;
     const std::size_t bytes = static_cast<std::size_t>(rows.row_bytes);
-    // Of a single row the pitch may be any number, also one that a copy of rows does not take.
-    const std::size_t pitch =
-        static_cast<std::size_t>(rows.rows == 1 ? rows.row_bytes : rows.device.pitch);
-    const std::size_t count = static_cast<std::size_t>(rows.rows);
-    const Status status =
-        CONVOLVE_CUDA(up ? cudaMemcpy2DAsync(rows.device.data, pitch, memory, bytes, bytes, count,
-                                             cudaMemcpyHostToDevice, up_way_.stream)
-                         : cudaMemcpy2DAsync(memory, bytes, rows.device.data, pitch, bytes, count,
-                                             cudaMemcpyDeviceToHost, down_way_.stream));
-    if (!status.ok()) return status;
+    // Of a single row the pitch may be any number, and the planes of an owner may be bottom-up.
+    const bool by_row = rows.device.pitch < rows.row_bytes;
+    const int most = by_row ? 1 : rows.rows;
+    const std::size_t pitch = by_row ? bytes : static_cast<std::size_t>(rows.device.pitch);
+    for (int y = 0; y < rows.rows; y += most) {
+      std::uint8_t* const memory =
+          buffer.memory.get() + rows.offset + bytes * static_cast<std::size_t>(y);
+      std::uint8_t* const device = rows.device.data + y * rows.device.pitch;
+      const std::size_t count = static_cast<std::size_t>(most);
+      const Status status = CONVOLVE_CUDA(
+          up ? cudaMemcpy2DAsync(device, pitch, memory, bytes, bytes, count, kind, stream)
+             : cudaMemcpy2DAsync(memory, bytes, device, pitch, bytes, count, kind, stream));
+      if (!status.ok()) return status;
+    }
   }
   return {};
 }

@@ -85,8 +85,8 @@ class Staging {
  private:
   /// Rows of a plane, and where they lie in a buffer, row behind row.
   struct Rows {
-    PlaneMemory host;    ///< Rows may lie bottom-up.
-    PlaneMemory device;  ///< Rows lie top-down.
+    PlaneMemory host;  ///< Rows may lie bottom-up.
+    PlaneMemory device;
     int row_bytes = 0;
     int rows = 0;
     std::size_t offset = 0;

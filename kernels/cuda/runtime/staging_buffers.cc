@@ -31,7 +31,8 @@ Status StagingBuffers::add(const Context& context, std::size_t bytes) {
   Result<Event> crossed = Event::make(cudaEventDisableTiming);
   if (!crossed.ok()) return crossed.status();
   buffer->crossed = std::move(crossed.value());
-  Result<std::shared_ptr<std::uint8_t>> memory = make_page_locked(context, bytes);
+  Result<std::shared_ptr<std::uint8_t>> memory =
+      make_page_locked(context, bytes, bytes == kLeastBytes);
   if (!memory.ok()) return memory.status();
   buffer->memory = std::move(memory.value());
   buffers_.insert(buffers_.begin(), std::move(buffer));
@@ -43,7 +44,7 @@ Status StagingBuffers::provide(const Context& context, std::size_t bytes) {
   bytes_ = std::max(bytes, kLeastBytes);
   Status status = add(context, bytes_);
   if (status.code() != Code::kOutOfMemory || bytes_ == kLeastBytes) return status;
-  // What there is must do for the other direction, too.
+  // Where a whole frame finds no room, uploads and downloads make do with little.
   bytes_ = kLeastBytes;
   return add(context, bytes_);
 }

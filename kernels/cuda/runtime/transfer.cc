@@ -187,7 +187,7 @@ FrameTransfer::FrameTransfer(const DeviceCore& core, FrameSlot& slot, const Fram
       src_(as_it_is(src, dense_src_)),
       dst_(as_it_is(dst, dense_dst_)) {}
 
-void FrameTransfer::place(FramePlanes& in, FramePlanes& out) {
+Status FrameTransfer::place(FramePlanes& in, FramePlanes& out) {
   if (src_.memory == Memory::kCuda || dst_.memory == Memory::kCuda) slot_.owe_wait();
   const FrameFormat& format = src_.format;
   for (int p = 0; p < format.plane_count; ++p) {
@@ -196,7 +196,12 @@ void FrameTransfer::place(FramePlanes& in, FramePlanes& out) {
   }
   if (dst_.memory != Memory::kCuda)
     lay_out(format, on_device_, dense_dst_, slot_.destination(), out);
-  if (src_.memory != Memory::kCuda) lay_out(format, on_device_, dense_src_, slot_.source(), in);
+  if (src_.memory == Memory::kCuda) return {};
+  Result<std::uint8_t*> source = slot_.take_source(device_frame_bytes(format, on_device_));
+  if (!source.ok()) return source.status();
+  source_ = source.value();
+  lay_out(format, on_device_, dense_src_, source_, in);
+  return {};
 }
 
 Status FrameTransfer::bring(const FramePlanes& in) {
@@ -209,7 +214,7 @@ Status FrameTransfer::bring(const FramePlanes& in) {
 
 Status FrameTransfer::upload(const FramePlanes& in) {
   if (dense_src_ && src_.memory == Memory::kPageLocked)
-    return copy_run(slot_.source(), src_.data[0], dense_bytes(src_.format), cudaMemcpyHostToDevice,
+    return copy_run(source_, src_.data[0], dense_bytes(src_.format), cudaMemcpyHostToDevice,
                     slot_.streams().upload);
   for (int p = 0; p < src_.format.plane_count; ++p) {
     const PlaneFormat& plane = src_.format.planes[p];

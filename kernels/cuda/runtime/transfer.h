@@ -32,8 +32,9 @@ class FrameTransfer {
   FrameTransfer(const DeviceCore& core, FrameSlot& slot, const FrameView& src, const FrameView& dst,
                 const DevicePlanes& on_device);
 
-  /// Finds or makes the device planes that kernels read (`in`) and write (`out`).
-  void place(FramePlanes& in, FramePlanes& out);
+  /// Finds or makes the device planes that kernels read (`in`) and write (`out`). The slot's frame
+  /// has begun.
+  Status place(FramePlanes& in, FramePlanes& out);
 
   /// Enqueues the upload of the planes that lie in host memory; kernels wait for it. Errors:
   /// kStopped, kDeviceLost, of CUDA.
@@ -64,6 +65,7 @@ class FrameTransfer {
   const DevicePlanes& on_device_;
   const bool dense_src_, dense_dst_;
   const FrameView src_, dst_;
+  std::uint8_t* source_ = nullptr;  ///< Where the source goes.
 };
 
 }  // namespace convolve
