@@ -113,6 +113,7 @@ DeviceCore::~DeviceCore() {
   staging_.release();
   sweep_mask_slots(context_.id);
   done_ = Event();
+  frees_ = Event();
   stream_ = Stream();
   upload_.reset();
   download_ = Stream();
@@ -139,16 +140,21 @@ Status DeviceCore::make_copy_streams() {
   if (!download.ok()) return download.status();
   Result<std::shared_ptr<const Stream>> upload = shared_upload_stream(context_);
   if (!upload.ok()) return upload.status();
+  Result<Event> frees = Event::make(cudaEventDisableTiming);
+  if (!frees.ok()) return frees.status();
+  const std::lock_guard lock(frees_mutex_);
   download_ = std::move(download.value());
   upload_ = std::move(upload.value());
+  frees_ = std::move(frees.value());
   return {};
 }
 
 void DeviceCore::order_frees() {
-  if (upload_ == nullptr) return;
+  const std::lock_guard lock(frees_mutex_);
+  if (frees_.get() == nullptr) return;
   const auto follow = [this](cudaStream_t from) {
-    if (CONVOLVE_CUDA(cudaEventRecord(done_.get(), from)).ok())
-      (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), done_.get(), 0));
+    if (CONVOLVE_CUDA(cudaEventRecord(frees_.get(), from)).ok())
+      (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), frees_.get(), 0));
   };
   follow(download_.get());
   if (current_ != nullptr) follow(upload_->get());
@@ -198,17 +204,18 @@ Status DeviceCore::reserve_frames(std::size_t bytes) {
 }
 
 Result<FrameSlot*> DeviceCore::frame() {
-  if (current_ != nullptr) return current_;
+  if (FrameSlot* const begun = current_) return begun;
   const std::lock_guard lock(mutex_);
   if (free_.empty())
     return invalid_argument("as many frames are in flight as the device was told to expect");
   abandoned_ = false;
   if (at_rest()) writes_.clear();
-  current_ = free_.back();
+  FrameSlot* const slot = free_.back();
   free_.pop_back();
   // Without events for them, the times of copies are not known.
-  if (measures_copies_) (void)current_->measure_copies();
-  return current_;
+  if (measures_copies_) (void)slot->measure_copies();
+  current_ = slot;
+  return slot;
 }
 
 Result<FrameSlot*> DeviceCore::end_frame() {

@@ -45,8 +45,9 @@ class DeviceCore {
   /// Those of a frame that is alone but comes in pieces, after make_copy_streams().
   FrameStreams streams_of_pieces() const;
   Status make_copy_streams();
-  /// Memory that is freed on stream() from here on is freed behind the copies of all frames. Of
-  /// errors nobody needs to know: what is lost is lost.
+  /// Memory that is freed on stream() from here on is freed behind the copies of all frames. Any
+  /// thread may call this: the last frame of a plan may take it along. Of errors nobody needs to
+  /// know: what is lost is lost.
   void order_frees();
   /// No more than one frame is in flight.
   bool one_at_a_time() const { return slots_.size() == 1; }
@@ -105,6 +106,8 @@ class DeviceCore {
   std::shared_ptr<const Stream> upload_;  ///< With download_: if frames, or pieces, overlap.
   Staging staging_;
   Event done_;
+  std::mutex frees_mutex_;
+  Event frees_;             ///< Of order_frees().
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
   bool measures_copies_ = false;
@@ -112,8 +115,8 @@ class DeviceCore {
   std::size_t frame_bytes_ = 0;   ///< Of the largest frames that were reserved for,
   std::size_t coming_bytes_ = 0;  ///< and of the last.
   std::vector<std::unique_ptr<FrameSlot>> slots_;
-  FrameSlot* current_ = nullptr;  ///< Of the frame that is being enqueued.
-  std::mutex mutex_;              ///< Guards what follows.
+  std::atomic<FrameSlot*> current_{nullptr};  ///< Of the frame that is being enqueued.
+  std::mutex mutex_;                          ///< Guards what follows.
   std::vector<FrameSlot*> free_;
 };
 

@@ -4,8 +4,10 @@
 // An engine that copies takes the copies of one stream for many milliseconds before it turns to
 // another: of eight pipelines of 4K with streams of their own the slowest got 0.56 of the mean, and
 // frames waited for up to 158 ms. In one stream copies run in the order in which they were
-// enqueued, which is that of the frames. Copies back have a stream for each device, as they wait
-// for kernels: one that takes long must not hold up the others.
+// enqueued, which is that of the frames. What waits for kernels must not be
+// among them, as one that takes long would hold up the frames of others: copies back have a stream
+// for each device, and both fields of a frame have room of their own. Only a frame that a stop has
+// left behind is waited for.
 #pragma once
 
 #include <memory>
