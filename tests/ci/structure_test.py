@@ -113,6 +113,20 @@ class Structure(unittest.TestCase):
         self.expect({"docs/kernels/box.md": ""},
                     f"{FORMS}: form shift: there is no docs/kernels/shift.md")
 
+    def test_each_form_has_a_row_in_the_architecture(self):
+        self.expect({"docs/architecture.md": "| form |\n| `shift` | one tap |\n"})
+        self.expect({"docs/architecture.md": "The form `shift`.\n"},
+                    f"{FORMS}: form shift: docs/architecture.md has no row for `shift`")
+
+    def test_documents_count_the_formats(self):
+        said = {"plugin/formats.h": "FormatRow kFormats[] = {\n    {GST_VIDEO_FORMAT_I420},\n"
+                                    "    {GST_VIDEO_FORMAT_NV12, 1},\n};\n",
+                "README.md": "2 of its 111\n", "docs/formats.md": "2 of its 111\n",
+                "docs/testing.md": "all 2 formats\n"}
+        self.expect(said)
+        self.expect({**said, "docs/testing.md": "all 12 format\n"},
+                    "docs/testing.md: does not say 'all 2 formats', as plugin/formats.h has them")
+
     def test_second_definitions(self):
         twice = "is defined in kernels/cuda/shift/tile.cuh, too"
         self.expect({ROW: "namespace convolve {\nnamespace {\nclass Tile final {};\n}\n}\n"},

@@ -229,7 +229,7 @@ PlannedFormats plans(const std::vector<Job>& jobs) {
         options.scale = level.scale;
         options.bias = level.bias;
         const auto plan = make_plan(frame, job.scene->mask->mask, options, h100());
-        if (!plan.ok() || !way.planned(plan.value())) continue;
+        if (!plan.ok() || !way.has_form(plan.value()) || !way.planned(plan.value())) continue;
         planned[way.name + " by " +
                 epilogue_class(frame, job.scene->mask->mask, plan.value(), level.scale, level.bias)]
             .insert(job.format->name);

@@ -110,6 +110,8 @@ std::unique_ptr<Convolver> FrameCase::make_convolver(ClassWorker& worker, const 
   });
   if (!status.ok() && status.code() != Code::kUnsupported)
     worker.fail(way.name, format_, name_ + ": " + status.message());
+  else if (convolver != nullptr && !way.has_form(convolver->plan()))
+    worker.fail(way.name, format_, name_ + ": another form was planned than was asked for");
   else if (convolver == nullptr || !way.planned(convolver->plan()))
     worker.refuse(way.name, format_);
   else

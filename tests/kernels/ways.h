@@ -16,6 +16,9 @@ struct Way {
   bool (*planned)(const Plan&);  ///< True if a plan is of this way.
   bool on_cpu = false;           ///< The CPU has it,
   bool on_cuda = true;           ///< and CUDA.
+
+  /// False if it asks for a form and `plan` has another one.
+  bool has_form(const Plan& plan) const { return !options.form || plan.form == *options.form; }
 };
 
 /// All of them.
