@@ -353,6 +353,8 @@ PLUGIN = [
     Fault("downstreams-answer-is-forgotten", "plugin/frames/frames_in_flight.cc",
           "if (!done->dropped && flow != GST_FLOW_OK) {",
           "if (!done->dropped && flow == GST_FLOW_ERROR) {"),
+    Fault("form-that-was-asked-for-is-ignored", "kernels/core/plan/planner_separable.cc",
+          "  if (!request.allows(plan.form)) return std::nullopt;\n", ""),
     Fault("errors-of-frames-behind-a-failed-one", "plugin/session.cc",
           "    if (frame.dropped) return GST_FLOW_ERROR;\n", ""),
     Fault("frames-behind-a-failed-one-are-pushed", "plugin/frames/frames_in_flight.cc",

@@ -41,13 +41,14 @@ class Job {
 };
 
 /// Where the time of a frame went, in nanoseconds; 0 where that is not known. Stages of several
-/// frames overlap, and so do those of one. Of a frame that is filtered as two fields, upload,
-/// kernels and download are those of the second.
+/// frames overlap, and so do those of one. Upload, kernels and download are sums over the fields
+/// and pieces of a frame, of the time from the first moment of each to its last; of uploads what
+/// other elements copy in between counts, too.
 struct FrameTimes {
   std::uint64_t host_copy = 0;  ///< Pageable memory was copied on the host, by several threads.
-  std::uint64_t upload = 0;     ///< From the first to the last moment of copies to the device,
-  std::uint64_t kernels = 0;    ///< of kernels,
-  std::uint64_t download = 0;   ///< and of copies back.
+  std::uint64_t upload = 0;     ///< Copies to the device,
+  std::uint64_t kernels = 0;    ///< kernels,
+  std::uint64_t download = 0;   ///< and copies back.
   std::uint64_t waiting = 0;    ///< A thread of the host waited for the device.
 };
 

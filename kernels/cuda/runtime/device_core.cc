@@ -178,8 +178,7 @@ Status DeviceCore::set_frames_in_flight(int count) {
     status = slot.status();
     if (status.ok()) slots_.push_back(std::move(slot.value()));
   }
-  // Slots are as large as any frame was, and their staging is cut for frames of the size that
-  // comes.
+  // Slots are as large as any frame was; frames of the size that comes are waited for as such.
   const std::size_t coming = coming_bytes_;
   if (status.ok()) status = reserve_frames(frame_bytes_);
   if (status.ok()) status = reserve_frames(coming);

@@ -96,7 +96,7 @@ class FrameSlot {
   /// Everything that was enqueued is over.
   void come_to_rest();
 
-  /// Gives back everything, in the order of the streams.
+  /// Gives back everything, in the order of the stream of the kernels.
   void release();
 
  private:

@@ -26,7 +26,8 @@ Status lock_pages(void* memory, std::size_t bytes);
 /// True if the current context knows the byte at `memory` as page-locked.
 bool is_page_locked(const void* memory);
 
-/// The most that is kept of what was given back while a device worked.
+/// Once as much as this is kept of what was given back while a device worked, no other memory is
+/// page-locked until it is taken again or all rest.
 inline constexpr std::size_t kMostKeptBytes = std::size_t{256} << 20;
 
 /// `bytes` bytes, from a page on, registered in `context`, which is current. Goes back with its

@@ -3,10 +3,10 @@
 //
 // A copy between pageable memory and the device goes through the driver, which waits inside the
 // call for what is before it on the stream: after a kernel that never ends, for ever. So pageable
-// memory is copied here by the host, to or from a buffer that holds a whole frame, unless that is a
-// very large one, and crosses asynchronously. One thread copies far less than the bus takes: rows
-// are shared among several (host_copy.h). Only the caller enqueues, as threads that do so at once
-// wait for each other in the driver: 8 of them 58 us for each copy, in the place of 7.
+// memory is copied here by the host, to or from a buffer that holds a whole frame of up to 16 MiB,
+// and crosses asynchronously. One thread copies far less than the bus takes: rows are shared among
+// several (host_copy.h). Only the caller enqueues, as threads that do so at once wait for each
+// other in the driver: 8 of them 58 us for each copy, in the place of 7.
 #pragma once
 
 #include <cuda_runtime.h>
