@@ -256,7 +256,8 @@ PlannedFormats plans(const std::vector<Job>& jobs) {
     for (const Way& way : job.scene->ways) {
       const auto plan = make_plan(make_format(*job.format, job.size.width, job.size.height),
                                   job.scene->mask->mask, way.options, h100());
-      if (plan.ok() && way.has_form(plan.value()) && way.planned(plan.value())) planned[way.name].insert(job.format->name);
+      if (plan.ok() && way.has_form(plan.value()) && way.planned(plan.value()))
+        planned[way.name].insert(job.format->name);
     }
   return planned;
 }

@@ -54,8 +54,7 @@ void FormCounts::add_plans(const Case& c, const std::vector<KernelKind>& kernels
         for (const Form form : forms_of(kernel, device.backend)) {
           const Options options = c.options(kernel, form, tile_width);
           const Result<Plan> plan = make_plan(format, c.mask->mask, options, device);
-          add(form, format_class(arrangement, c.samples),
-              plan.ok() && plan.value().form == form);
+          add(form, format_class(arrangement, c.samples), plan.ok() && plan.value().form == form);
         }
     }
   }

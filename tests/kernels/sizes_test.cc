@@ -144,7 +144,8 @@ PlannedFormats plans() {
       for (const Way& way : scene.ways) {
         const auto plan = make_plan(make_format(format, kLargest.width, kLargest.height),
                                     scene.mask->mask, way.options, h100());
-        if (plan.ok() && way.has_form(plan.value()) && way.planned(plan.value())) planned[way.name].insert(format.name);
+        if (plan.ok() && way.has_form(plan.value()) && way.planned(plan.value()))
+          planned[way.name].insert(format.name);
       }
   return planned;
 }

@@ -34,9 +34,9 @@ class Job {
 
   /// Filters `src` into `dst`: frames of the format it was prepared for, or with fewer rows or
   /// columns (a field). The two do not overlap. May only enqueue: the planes of both must stay
-  /// valid until Device::finish() returns. Allocates nothing once prepared. kInvalidArgument:
-  /// planes in device memory do not lie as Options::alignment says, or a form for packed 4:2:2
-  /// meets shorter rows that end within a column.
+  /// valid until Device::finish() returns. Takes no device memory after the first frame.
+  /// kInvalidArgument: planes in device memory do not lie as Options::alignment says, or a form for
+  /// packed 4:2:2 meets shorter rows that end within a column.
   virtual Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) = 0;
 };
 
