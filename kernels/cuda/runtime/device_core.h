@@ -42,7 +42,7 @@ class DeviceCore {
   cudaStream_t stream() const { return stream_.get(); }
   /// Those of a frame's way. stream() is that of its kernels.
   FrameStreams streams() const;
-  /// Those of a frame that is alone but comes in pieces, after make_copy_streams().
+  /// The streams of a lone frame that crosses in pieces. make_copy_streams() must have succeeded.
   FrameStreams streams_of_pieces() const;
   Status make_copy_streams();
   /// Memory that is freed on stream() from here on is freed behind the copies of all frames. Any

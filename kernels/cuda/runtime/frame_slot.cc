@@ -16,7 +16,7 @@ Status wait_across(cudaStream_t stream, const Event& event) {
   return CONVOLVE_CUDA(cudaStreamWaitEvent(stream, event.get(), 0));
 }
 
-/// What is enqueued on `to` from here on runs behind what was enqueued on `from`.
+/// Makes all later work on stream `to` wait for all earlier work on stream `from`.
 Status follow(cudaStream_t to, cudaStream_t from, const Event& event) {
   if (to == from) return {};
   Status status = CONVOLVE_CUDA(cudaEventRecord(event.get(), from));

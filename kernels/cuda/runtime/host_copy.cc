@@ -21,7 +21,7 @@ constexpr int kThreads = 8;
 constexpr std::size_t kBandBytes = std::size_t{192} << 10;
 /// Shorter rows are not worth the parts of cache lines at both their ends.
 constexpr std::size_t kLeastStreamed = 1024;
-/// Of the host's caches, in bytes.
+/// The bytes of a cache line of the host, which streaming stores fill as a whole.
 constexpr std::size_t kLine = 64;
 
 /// As memcpy, but what is written does not enter the caches: a line that the GPU has read, or is

@@ -154,7 +154,8 @@ Status Staging::upload(void* dst, const void* src, std::size_t bytes) {
 Status Staging::add_download(const PlaneMemory& dst, const PlaneMemory& src, int row_bytes,
                              int rows) {
   if (Status status = down_.provide(context_, wanted_); !status.ok()) return status;
-  // What is on its way already stays as it is: rows of another field come behind it.
+  // A load whose copy is enqueued cannot take more rows, so those of another field begin a new
+  // load.
   if (!has_more()) downloads_.emplace_back();
   add(downloads_, {dst, src, row_bytes, rows, 0}, most_of_load(down_));
   return {};

@@ -91,7 +91,7 @@ class Staging {
     int rows = 0;
     std::size_t offset = 0;
   };
-  /// What crosses together in a buffer.
+  /// Rows of one or more planes that cross the bus together in one buffer.
   struct Load {
     std::vector<Rows> rows;
     std::size_t bytes = 0;
