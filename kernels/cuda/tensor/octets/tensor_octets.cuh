@@ -27,7 +27,7 @@
 #include "kernels/cuda/tensor/octets/tensor_octet_store.cuh"
 #include "kernels/cuda/tensor/octets/tensor_octet_sums.cuh"
 #include "kernels/cuda/tensor/tensor_launch.cuh"
-#include "kernels/cuda/tensor/tensor_sliding.cuh"
+#include "kernels/cuda/tensor/tensor_row_groups.cuh"
 #include "kernels/cuda/tensor/tensor_weights.cuh"
 
 namespace convolve {

@@ -22,7 +22,7 @@
 #include "kernels/cuda/tensor/packed/tensor_packed_rows.cuh"
 #include "kernels/cuda/tensor/pairs/tensor_quad.cuh"
 #include "kernels/cuda/tensor/tensor_launch.cuh"
-#include "kernels/cuda/tensor/tensor_sliding.cuh"
+#include "kernels/cuda/tensor/tensor_row_groups.cuh"
 
 namespace convolve {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
-#include "kernels/cuda/tensor/tensor_sliding.cuh"
+#include "kernels/cuda/tensor/tensor_row_groups.cuh"
 
 namespace convolve {
 namespace {

@@ -23,11 +23,11 @@
 
 #include "kernels/cuda/device/overlap.cuh"
 #include "kernels/cuda/device/warpgroup.cuh"
-#include "kernels/cuda/tensor/groups/tensor_ghosts.cuh"
-#include "kernels/cuda/tensor/groups/tensor_packed_tile.cuh"
-#include "kernels/cuda/tensor/groups/tensor_warpgroup_products.cuh"
-#include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
 #include "kernels/cuda/tensor/tensor_launch.cuh"
+#include "kernels/cuda/tensor/warpgroups/tensor_ghosts.cuh"
+#include "kernels/cuda/tensor/warpgroups/tensor_packed_tile.cuh"
+#include "kernels/cuda/tensor/warpgroups/tensor_warpgroup_products.cuh"
+#include "kernels/cuda/tensor/warpgroups/tensor_warpgroup_store.cuh"
 
 namespace convolve {
 namespace {

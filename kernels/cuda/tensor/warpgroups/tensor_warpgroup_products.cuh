@@ -5,7 +5,7 @@
 
 #include "kernels/core/weights/split_digits.h"
 #include "kernels/cuda/device/warpgroup.cuh"
-#include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
+#include "kernels/cuda/tensor/warpgroups/tensor_warpgroup_store.cuh"
 
 namespace convolve {
 namespace {

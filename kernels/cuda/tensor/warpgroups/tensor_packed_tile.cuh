@@ -4,8 +4,8 @@
 // products these are four components, two of which are the halves of luma side by side.
 #pragma once
 
-#include "kernels/cuda/tensor/groups/tensor_warpgroup_store.cuh"
 #include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
+#include "kernels/cuda/tensor/warpgroups/tensor_warpgroup_store.cuh"
 
 namespace convolve {
 namespace {
