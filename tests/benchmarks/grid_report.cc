@@ -89,8 +89,8 @@ void print_markdown(const Setting& setting, const std::vector<GridCell>& cells, 
   print_setting(setting, out);
   std::fprintf(
       out,
-      "What kernel=auto chooses and predicts, against the kernels that it chooses from, of "
-      "in each of its forms. What is predicted to take more than three times as long "
+      "What kernel=auto chooses and predicts, against the kernels that it chooses from, each "
+      "in every form that serves. What is predicted to take more than three times as long "
       "is not measured. Cold, medians of batches; every result was checked before its "
       "time counted.\n");
   for (const Picture& picture : distinct_of(cells, picture_of))

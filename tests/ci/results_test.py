@@ -38,7 +38,7 @@ def pipeline_row(**others):
             "format": "NV12", "pipelines": 1, "pool": "offered", "pool_got": "GstVideoBufferPool",
             "elements": "cudaconvolve backend=cuda mask=%MASK%", "mask": "reals-9", "frames": 500,
             "per_second": 800.4, "slowest_to_mean": 1.0, "p50_us": 1200.4, "p99_us": 1500.0,
-            "cpu_us": 99.6, "bus_per_second": 1600.0} | others
+            "cpu_us": 99.6, "bus_per_second": 1600.0, "bus_share": 0.512} | others
 
 
 class Results(unittest.TestCase):
@@ -129,12 +129,13 @@ class Results(unittest.TestCase):
                                bus_per_second=0.0))
         self.makes("pipelines",
                    "| size | format | pipelines | elements | mask | buffers | frames a round | "
-                   "frames/s | slowest/mean | p50 us | p99 us | CPU us a frame | % of bus |\n"
-                   "|---|---|---:|---|---|---|" + "---:|" * 7 + "\n"
+                   "frames/s | slowest/mean | p50 us | p99 us | CPU us a frame | "
+                   "bus, frames/s | % of bus |\n"
+                   "|---|---|---:|---|---|---|" + "---:|" * 8 + "\n"
                    "| 4K | NV12 | 1 | `cudaconvolve` | reals-9 | offered | 500 | 800 | 1.00 | "
-                   "1200 | 1500 | 100 | 50 |\n"
+                   "1200 | 1500 | 100 | 1600 | 51 |\n"
                    "| 1080p | NV12 | 1 | `identity` | - | foreign | 500 | 800 | 1.00 | 1200 | "
-                   "1500 | 100 | - |\n")
+                   "1500 | 100 | - | - |\n")
 
     def test_suites_are_a_copy_with_the_last_of_each(self):
         self.suites("book ok 1", "speed ok 2", "book ok 3")

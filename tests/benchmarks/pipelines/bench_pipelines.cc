@@ -12,7 +12,7 @@
 // --formats=NV12,RGBA --sizes=1080p,4k,640x480 --pool=offered,foreign --pipelines=1,8 (so many at
 // once). A round has N frames of all pipelines together (default 2000), with --seconds at least so
 // many; the warm-up's N (200) are of each pipeline. --live makes live sources of FPS frames a
-// second. Beside each row stands what the bus lets through (bus_limit.h).
+// second. Beside each row stands what part it is of what the bus lets through (bus_limit.h).
 //
 // A row counts only if every frame arrived, in order and with no error or warning on a bus, and if
 // `mask=` changed the picture. Prints Markdown; with --json also writes one JSON object a row. Exit
@@ -26,6 +26,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -72,24 +73,22 @@ Setting setting_of(const Arguments& arguments, const std::string& device) {
 /// False if a row does not count.
 bool run_rows(const Arguments& arguments, const Setting& setting, bool gpu, std::FILE* json) {
   bool good = true;
-  std::map<std::size_t, double> bus;  // By bytes of a frame; measured once.
+  std::map<std::size_t, std::unique_ptr<BusLimit>> buses;  // By bytes of a frame.
   print_heading(setting, stdout);
   for (const Case& asked : arguments.cases) {
-    Row row = run_row(asked, arguments.effort);
-    if (gpu && bus.count(row.frame_bytes) == 0)
-      bus[row.frame_bytes] = bus_frames_per_second(row.frame_bytes);
-    row.bus_per_second = bus[row.frame_bytes];
-    if (gpu && row.bus_per_second <= 0 && row.problem.empty())
-      row.problem = "the bus cannot be measured";
+    BusLimit* bus = nullptr;
+    if (gpu) {
+      std::unique_ptr<BusLimit>& known = buses[frame_bytes(asked, arguments.effort)];
+      if (known == nullptr)
+        known = std::make_unique<BusLimit>(frame_bytes(asked, arguments.effort));
+      bus = known.get();
+    }
+    const Row row = run_row(asked, arguments.effort, bus);
     good = good && row.problem.empty();
     print_markdown_row(row, stdout);
     std::fflush(stdout);
     if (json != nullptr) print_json_row(setting, row, json);
   }
-  for (const auto& [bytes, rate] : bus)
-    if (rate > 0)
-      std::printf("\nThe bus lets through %.1f frames of %zu bytes a second, %.1f GB/s each way.\n",
-                  rate, bytes, 1e-9 * rate * static_cast<double>(bytes));
   return good;
 }
 

@@ -13,7 +13,7 @@
 namespace cudaconvolve::pipelines {
 namespace {
 
-constexpr double kSeconds = 0.3;
+constexpr double kSeconds = 0.1;
 constexpr int kFirstFrames = 16;
 /// Buffers of each direction that are used by turns: pictures do not wait in a cache either.
 constexpr int kTurns = 4;
@@ -21,55 +21,6 @@ constexpr int kTurns = 4;
 bool ok(cudaError_t error) {
   return error == cudaSuccess;
 }
-
-/// Both directions, each with a stream and memory of its own at both ends.
-class Bus {
- public:
-  explicit Bus(std::size_t bytes) : bytes_(bytes) {
-    for (cudaStream_t& stream : streams_)
-      good_ = good_ && ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    for (void*& host : host_) {
-      good_ = good_ && ok(cudaHostAlloc(&host, bytes, cudaHostAllocPortable));
-      if (good_) std::memset(host, 1, bytes);
-    }
-    for (void*& device : device_)
-      good_ = good_ && ok(cudaMalloc(&device, bytes));
-  }
-  ~Bus() {
-    for (void* device : device_)
-      (void)cudaFree(device);
-    for (void* host : host_)
-      (void)cudaFreeHost(host);
-    for (cudaStream_t stream : streams_)
-      if (stream != nullptr) (void)cudaStreamDestroy(stream);
-  }
-  Bus(const Bus&) = delete;
-  Bus& operator=(const Bus&) = delete;
-
-  bool good() const { return good_; }
-
-  /// Seconds for `frames` up and as many down; negative if CUDA failed.
-  double copy(int frames) {
-    const auto begin = std::chrono::steady_clock::now();
-    for (int k = 0; k < frames && good_; ++k) {
-      const auto up = static_cast<std::size_t>(k % kTurns), down = up + kTurns;
-      good_ = ok(cudaMemcpyAsync(device_[up], host_[up], bytes_, cudaMemcpyHostToDevice,
-                                 streams_[0])) &&
-              ok(cudaMemcpyAsync(host_[down], device_[down], bytes_, cudaMemcpyDeviceToHost,
-                                 streams_[1]));
-    }
-    for (cudaStream_t stream : streams_)
-      good_ = good_ && ok(cudaStreamSynchronize(stream));
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    return good_ ? took.count() : -1;
-  }
-
- private:
-  std::size_t bytes_;
-  bool good_ = true;
-  std::array<cudaStream_t, 2> streams_{};
-  std::array<void*, 2 * kTurns> host_{}, device_{};
-};
 
 /// As the kernel module calls itself; empty where it does not say.
 std::string driver_version() {
@@ -100,14 +51,65 @@ std::string gpu_description(std::string* why) {
          (named.empty() ? "for CUDA " + dotted(driver) : named) + ", runtime " + dotted(runtime);
 }
 
-double bus_frames_per_second(std::size_t frame_bytes) {
-  Bus bus(frame_bytes);
-  if (!bus.good()) return 0;
+/// Both directions, each with a stream and memory of its own at both ends.
+class BusLimit::Copies {
+ public:
+  explicit Copies(std::size_t bytes) : bytes_(bytes) {
+    for (cudaStream_t& stream : streams_)
+      good_ = good_ && ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (void*& host : host_) {
+      good_ = good_ && ok(cudaHostAlloc(&host, bytes, cudaHostAllocPortable));
+      if (good_) std::memset(host, 1, bytes);
+    }
+    for (void*& device : device_)
+      good_ = good_ && ok(cudaMalloc(&device, bytes));
+  }
+  ~Copies() {
+    for (void* device : device_)
+      (void)cudaFree(device);
+    for (void* host : host_)
+      (void)cudaFreeHost(host);
+    for (cudaStream_t stream : streams_)
+      if (stream != nullptr) (void)cudaStreamDestroy(stream);
+  }
+  Copies(const Copies&) = delete;
+  Copies& operator=(const Copies&) = delete;
+
+  bool good() const { return good_; }
+
+  /// Seconds for `frames` up and as many down; negative if CUDA failed.
+  double copy(int frames) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int k = 0; k < frames && good_; ++k) {
+      const auto up = static_cast<std::size_t>(k % kTurns), down = up + kTurns;
+      good_ = ok(cudaMemcpyAsync(device_[up], host_[up], bytes_, cudaMemcpyHostToDevice,
+                                 streams_[0])) &&
+              ok(cudaMemcpyAsync(host_[down], device_[down], bytes_, cudaMemcpyDeviceToHost,
+                                 streams_[1]));
+    }
+    for (cudaStream_t stream : streams_)
+      good_ = good_ && ok(cudaStreamSynchronize(stream));
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    return good_ ? took.count() : -1;
+  }
+
+ private:
+  std::size_t bytes_;
+  bool good_ = true;
+  std::array<cudaStream_t, 2> streams_{};
+  std::array<void*, 2 * kTurns> host_{}, device_{};
+};
+
+BusLimit::BusLimit(std::size_t frame_bytes) : copies_(std::make_unique<Copies>(frame_bytes)) {}
+BusLimit::~BusLimit() = default;
+
+double BusLimit::frames_per_second() {
+  if (!copies_->good()) return 0;
   // The first copies touch everything once; then there are more until they take long enough.
-  double took = bus.copy(kFirstFrames);
+  double took = copies_->copy(kFirstFrames);
   int frames = kFirstFrames;
   while (took >= 0) {
-    took = bus.copy(frames);
+    took = copies_->copy(frames);
     if (took >= kSeconds) return frames / took;
     frames = static_cast<int>(std::ceil(std::clamp(1.2 * kSeconds / took, 1.5, 64.0) * frames));
   }

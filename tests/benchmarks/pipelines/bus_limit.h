@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace cudaconvolve::pipelines {
@@ -11,8 +12,22 @@ namespace cudaconvolve::pipelines {
 /// "NVIDIA H100, driver 580.1, runtime 13.0" of device 0; empty, and why, without one.
 std::string gpu_description(std::string* why);
 
-/// Frames of so many bytes a second that device 0 can both receive and send back: copies of whole
-/// frames between page-locked memory and the device, in both directions at once. 0 if CUDA failed.
-double bus_frames_per_second(std::size_t frame_bytes);
+/// Copies of whole frames between page-locked memory and device 0, in both directions at once.
+class BusLimit {
+ public:
+  /// Takes page-locked memory and device memory for a few frames.
+  explicit BusLimit(std::size_t frame_bytes);
+  ~BusLimit();
+  BusLimit(const BusLimit&) = delete;
+  BusLimit& operator=(const BusLimit&) = delete;
+
+  /// Frames a second that the device can both receive and send back, as it is for the next tenth of
+  /// a second: others may use the host's buses, too. 0 if CUDA failed, or without it.
+  double frames_per_second();
+
+ private:
+  class Copies;
+  std::unique_ptr<Copies> copies_;
+};
 
 }  // namespace cudaconvolve::pipelines

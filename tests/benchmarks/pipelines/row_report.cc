@@ -26,7 +26,7 @@ std::string cell(const std::string& text) {
 
 std::string bus_percent(const Row& row) {
   if (row.bus_per_second <= 0) return "-";
-  return number(100 * row.per_second / row.bus_per_second, 1);
+  return number(100 * row.bus_share, 1);
 }
 
 std::string json_stats(const Row& row) {
@@ -45,7 +45,7 @@ void print_heading(const Setting& setting, std::FILE* out) {
   std::fprintf(out,
                "Medians of %d rounds after %llu frames of warm-up in each pipeline. A frame's time "
                "goes from the source's having its buffer to the sink's getting it; CPU is that of "
-               "all threads of the process, a frame.\n",
+               "all threads of the process, a frame; the bus is measured after each round.\n",
                effort.rounds, static_cast<unsigned long long>(effort.warm_up));
   if (effort.live_fps != 0)
     std::fprintf(out, "Live sources of %d frames a second; no frame came too late to be shown.\n",
@@ -94,11 +94,13 @@ void print_json_row(const Setting& setting, const Row& row, std::FILE* out) {
                "\"problem\":%s,\"frames\":%llu,\"per_second\":%.3f,\"fewest_per_second\":%.3f,"
                "\"most_per_second\":%.3f,\"slowest_to_mean\":%.4f,\"p50_us\":%.3f,\"p99_us\":%.3f,"
                "\"most_us\":%.3f,\"reported_us\":%.3f,"
-               "\"cpu_us\":%.3f,\"bus_per_second\":%.3f,\"changed\":%s,\"plan\":%s,\"stats\":%s}\n",
+               "\"cpu_us\":%.3f,\"bus_per_second\":%.3f,\"bus_share\":%.4f,\"changed\":%s,\"plan\":"
+               "%s,\"stats\":%s}\n",
                quoted(row.problem).c_str(), static_cast<unsigned long long>(row.frames),
                row.per_second, row.fewest_per_second, row.most_per_second, row.slowest_to_mean,
                row.p50_us, row.p99_us, row.most_us, row.reported_us, row.cpu_us, row.bus_per_second,
-               row.changed ? "true" : "false", quoted(row.plan).c_str(), json_stats(row).c_str());
+               row.bus_share, row.changed ? "true" : "false", quoted(row.plan).c_str(),
+               json_stats(row).c_str());
 }
 
 }  // namespace cudaconvolve::pipelines

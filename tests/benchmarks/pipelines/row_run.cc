@@ -29,7 +29,7 @@ class Running {
   std::string problem() { return course_.problem(); }
 
   /// False after a problem.
-  bool measure(Row* row) {
+  bool measure(Row* row, BusLimit* bus) {
     // The first half fills and finds what is found once, and the second says how fast it goes on.
     const std::uint64_t half = std::max<std::uint64_t>(effort_.warm_up / 2, 1);
     if (!course_.run(half)) return false;
@@ -40,12 +40,20 @@ class Running {
     row->frames = share * pipelines;
 
     std::vector<Round> rounds;
+    std::vector<double> bus_rates, bus_shares;
     for (int k = 0; k < effort_.rounds; ++k) {
       const std::optional<Round> round = course_.run(share);
       if (!round) return false;
       rounds.push_back(*round);
+      if (bus == nullptr) continue;
+      bus_rates.push_back(bus->frames_per_second());
+      bus_shares.push_back(static_cast<double>(row->frames) / round->seconds / bus_rates.back());
     }
     summarize(rounds, row);
+    if (bus != nullptr && quantile(bus_rates, 0) > 0) {
+      row->bus_per_second = quantile(bus_rates, 0.5);
+      row->bus_share = quantile(bus_shares, 0.5);
+    }
     return course_.run_sampled() && course_.finish();
   }
 
@@ -99,18 +107,24 @@ class Running {
 
 }  // namespace
 
-Row run_row(const Case& asked, const Effort& effort) {
+std::size_t frame_bytes(const Case& asked, const Effort& effort) {
+  const GstVideoInfo info = video_info(asked, effort.live_fps);
+  return GST_VIDEO_INFO_SIZE(&info);
+}
+
+Row run_row(const Case& asked, const Effort& effort, BusLimit* bus) {
   Row row;
   row.asked = asked;
-  const GstVideoInfo info = video_info(asked, effort.live_fps);
-  row.frame_bytes = GST_VIDEO_INFO_SIZE(&info);
+  row.frame_bytes = frame_bytes(asked, effort);
   Running running(asked, effort);
-  if (running.measure(&row)) running.inspect(&row);
+  if (running.measure(&row, bus)) running.inspect(&row);
   row.problem = running.problem();
   // A mask that leaves the picture as it was has not been applied.
   const auto has = [&](const char* text) { return asked.elements.find(text) != std::string::npos; };
   const bool filters = has("mask=") && !has("mask=identity");
   if (row.problem.empty() && filters && !row.changed) row.problem = "the picture did not change";
+  if (row.problem.empty() && bus != nullptr && row.bus_per_second <= 0)
+    row.problem = "the bus cannot be measured";
   return row;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/benchmarks/pipelines/bus_limit.h"
 #include "tests/benchmarks/pipelines/source.h"
 
 namespace cudaconvolve::pipelines {
@@ -51,8 +52,13 @@ struct Row {
   bool changed = false;  ///< The last picture was another behind the elements.
   std::vector<std::pair<std::string, std::string>> stats;  ///< As JSON; empty if there are none.
   double bus_per_second = 0;  ///< What the bus lets through; 0 = not measured.
+  double bus_share = 0;       ///< Of that, by what it let through just after each round.
 };
 
-Row run_row(const Case& asked, const Effort& effort);
+/// `bus` is that of frames of this size, or null where there is none.
+Row run_row(const Case& asked, const Effort& effort, BusLimit* bus);
+
+/// Bytes of one frame.
+std::size_t frame_bytes(const Case& asked, const Effort& effort);
 
 }  // namespace cudaconvolve::pipelines
