@@ -163,5 +163,38 @@ INSTANTIATE_TEST_SUITE_P(Widths, BoxesOfComponents,
                                            Shape{576, 47}, Shape{577, 47}, Shape{370, 24}),
                          [](const auto& row) { return "of_" + std::to_string(row.param.width); });
 
+// A plane that is only copied may be wider than any band is.
+class BoxesBesideCopies : public LargeBoxes {};
+
+TEST_P(BoxesBesideCopies, AreThoseOfTheCpu) {
+  const Shape picture = GetParam();
+  FrameFormat format =
+      make_format(Arrangement::kI420, kU8, Levels::kFull, picture.width, picture.height);
+  format.planes[0].components[0].filtered = false;
+  GuardedFrame source(format, 0, false), truth(format, 0, false), answer(format, 0, false);
+  Random random(12);
+  const FrameView& view = source.view();
+  for (int p = 0; p < format.plane_count; ++p)
+    for (int y = 0; y < format.planes[p].rows; ++y)
+      for (int x = 0; x < format.planes[p].row_bytes; ++x)
+        view.data[p][y * view.pitch[p] + x] = static_cast<std::uint8_t>(random.integer(0, 255));
+  const TestMaskPtr mask = parsed_mask("box:31");
+  Options options;
+  options.kernel = KernelKind::kBox;
+  auto wanted = Convolver::create(format, mask->mask, options, cpu_);
+  ASSERT_TRUE(wanted.ok()) << wanted.status().message();
+  options.form = Form::kBoxBands;
+  auto bands = Convolver::create(format, mask->mask, options, gpu_);
+  ASSERT_TRUE(bands.ok()) << bands.status().message();
+  ASSERT_TRUE(wanted.value()->run(source.view(), truth.view(), {}).ok());
+  ASSERT_TRUE(bands.value()->run(source.view(), answer.view(), {}).ok());
+  ASSERT_TRUE(gpu_->finish().ok());
+  EXPECT_EQ(differing_bytes(answer.view(), truth.view()), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, BoxesBesideCopies,
+                         ::testing::Values(Shape{8192, 40}, Shape{8194, 40}, Shape{12000, 40}),
+                         [](const auto& row) { return "of_" + std::to_string(row.param.width); });
+
 }  // namespace
 }  // namespace convolve::testing
