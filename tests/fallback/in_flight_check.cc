@@ -48,13 +48,14 @@ class InFlight : public testing::Test {
     EXPECT_EQ(harness.push(frame, number), wanted) << "frame " << number;
   }
   /// The next frame out is `number`, and right.
-  void expect(Harness& harness, int number, const oracle::Mask& mask = kMask) {
+  void expect(Harness& harness, int number, const oracle::Mask& mask = kMask,
+              const oracle::Options& options = {}) {
     GstBuffer* buffer = gst_harness_pull(harness.get());
     ASSERT_NE(buffer, nullptr) << "frame " << number << " is lost";
     EXPECT_EQ(GST_BUFFER_PTS(buffer), static_cast<GstClockTime>(number) * GST_SECOND / 25);
     const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(number));
     EXPECT_EQ(oracle::differing_samples(info_, check::picture_of(buffer, info_),
-                                        oracle::expected(info_, frame, mask, {})),
+                                        oracle::expected(info_, frame, mask, options)),
               0)
         << "frame " << number;
     gst_buffer_unref(buffer);
@@ -224,6 +225,29 @@ TEST_F(InFlight, PassthroughDoesNotOvertake) {
     expect(harness, n + 2);
     expect(harness, n + 3, identity);
     expect(harness, n + 4, identity);
+  }
+}
+
+/// A number makes a passthrough of the plan in force, which stays.
+TEST_F(InFlight, PassthroughByANumberDoesNotOvertake) {
+  Harness harness(settings(3));
+  harness.set("mask", "identity");
+  harness.set("bias", "0.25");
+  harness.set_caps(info_);
+  const oracle::Mask identity{1, 1, {1}, 1};
+  oracle::Options brighter;
+  brighter.bias = 0.25;
+  for (int n = 1; n < 30; n += 4) {
+    harness.set("bias", "0.25");
+    push(harness, n);
+    push(harness, n + 1);
+    harness.set("bias", "0");
+    push(harness, n + 2);
+    push(harness, n + 3);
+    expect(harness, n, identity, brighter);
+    expect(harness, n + 1, identity, brighter);
+    expect(harness, n + 2, identity);
+    expect(harness, n + 3, identity);
   }
 }
 
