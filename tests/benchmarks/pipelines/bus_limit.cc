@@ -22,7 +22,8 @@ bool ok(cudaError_t error) {
   return error == cudaSuccess;
 }
 
-/// As the kernel module calls itself; empty where it does not say.
+/// The version of NVIDIA's driver, such as 580.159.04, which CUDA itself does not tell; empty where
+/// the kernel module does not show it.
 std::string driver_version() {
   std::ifstream file("/sys/module/nvidia/version");
   std::string version;
