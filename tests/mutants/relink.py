@@ -91,8 +91,7 @@ class Packed:
         else:
             name = unit.removeprefix("kernels/cuda/").removesuffix(".cu")
             arch = self._only.get(name, "90")
-            # Machine code that is made in half of the time runs fast enough for tests.
-            command = [self._nvcc, "-std=c++17", "-O2", "-Xptxas=-O1", "-Xcompiler=-fPIC",
+            command = [self._nvcc, "-std=c++17", "-O2", "-Xcompiler=-fPIC",
                        f"-gencode=arch=compute_{arch},code=sm_{arch}", *include]
         return run_tool([*command, "-c", str(root / unit), "-o", str(compiled)])
 
