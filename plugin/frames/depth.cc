@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "plugin/frames/depth.h"
 
+#include <cstddef>
+
 namespace cudaconvolve {
 namespace {
 
 /// One frame goes up, one is filtered or waits, and one comes down, beside the one that is sent.
 constexpr int kUsualDepth = 2;
+
+/// From the end of a frame until the next one is sent the host takes 50 to 60 us: the time in which
+/// a frame of 1080p crosses the bus, and a fifth of that of 4K. So smaller frames than this have
+/// one more in flight: with it 1080p reached 96 % of what the bus lets through, without it 89 %,
+/// and 4K 101 and 100 % (H100, commit 297e781).
+constexpr std::size_t kFramesOfOneMore = std::size_t{8} << 20;
 
 }  // namespace
 
@@ -20,16 +28,20 @@ StreamKind kind_of_stream(GstBaseTransform* trans, const GstCaps* caps) {
   gst_query_unref(query);
   stream.live = live != FALSE;
   GstVideoInfo info;
-  if (gst_video_info_from_caps(&info, caps) && info.fps_n > 0 && info.fps_d > 0)
-    stream.frame_duration = gst_util_uint64_scale_ceil(GST_SECOND, static_cast<guint64>(info.fps_d),
-                                                       static_cast<guint64>(info.fps_n));
+  if (gst_video_info_from_caps(&info, caps)) {
+    stream.frame_bytes = GST_VIDEO_INFO_SIZE(&info);
+    if (info.fps_n > 0 && info.fps_d > 0)
+      stream.frame_duration = gst_util_uint64_scale_ceil(
+          GST_SECOND, static_cast<guint64>(info.fps_d), static_cast<guint64>(info.fps_n));
+  }
   stream.known = stream.known && GST_CLOCK_TIME_IS_VALID(stream.frame_duration);
   return stream;
 }
 
 int chosen_depth(int async_depth, const StreamKind& stream) {
   if (async_depth >= 0) return async_depth;
-  return stream.live || !stream.known ? 0 : kUsualDepth;
+  if (stream.live || !stream.known) return 0;
+  return stream.frame_bytes < kFramesOfOneMore ? kUsualDepth + 1 : kUsualDepth;
 }
 
 void add_latency(GstQuery* query, int depth, const StreamKind& stream) {

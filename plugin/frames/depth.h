@@ -5,6 +5,8 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
+#include <cstddef>
+
 namespace cudaconvolve {
 
 /// What upstream and the caps say of a stream, as far as it decides how many frames are in flight.
@@ -13,13 +15,15 @@ struct StreamKind {
   /// Whether it is live is known, and how long a frame lasts.
   bool known = false;
   GstClockTime frame_duration = GST_CLOCK_TIME_NONE;
+  std::size_t frame_bytes = 0;
 };
 
 /// Asks upstream, which must not be waiting for this thread.
 StreamKind kind_of_stream(GstBaseTransform* trans, const GstCaps* caps);
 
 /// The depth for `async-depth`: -1 means none where frames are awaited at their time, or where it
-/// is not known that they are not, and else as many as keep both directions of the bus busy.
+/// is not known that they are not, and else as many as keep both directions of the bus busy: 2, or
+/// 3 of small frames.
 int chosen_depth(int async_depth, const StreamKind& stream);
 
 /// Adds what frames in flight take to the answer of a LATENCY query.

@@ -377,7 +377,7 @@ TEST_F(InFlight, FramesOnTheirWayAreCounted) {
   EXPECT_EQ(harness.stat("frames-in-flight"), 0u);
 }
 
-TEST_F(InFlight, WithoutAWishLiveStreamsHaveNone) {
+TEST_F(InFlight, WithoutAWishTheStreamDecides) {
   info_.fps_n = 25;
   info_.fps_d = 1;
   for (const bool live : {false, true}) {
@@ -386,8 +386,22 @@ TEST_F(InFlight, WithoutAWishLiveStreamsHaveNone) {
     harness.set_caps(info_);
     push(harness, 1);
     expect(harness, 1);
-    EXPECT_EQ(reported_latency(harness), live ? 0 : 80 * GST_MSECOND);
+    EXPECT_EQ(reported_latency(harness), live ? 0 : 120 * GST_MSECOND);
   }
+  const GstVideoInfo small = info_;
+  // 8 MiB, and a row less.
+  for (const guint height : {2048u, 2047u}) {
+    gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_GRAY8, 4096, height);
+    info_.fps_n = 25;
+    info_.fps_d = 1;
+    Harness harness(settings(-1));
+    gst_harness_set_live(harness.get(), FALSE);
+    harness.set_caps(info_);
+    push(harness, 1);
+    expect(harness, 1);
+    EXPECT_EQ(reported_latency(harness), (height == 2048 ? 80 : 120) * GST_MSECOND);
+  }
+  info_ = small;
   info_.fps_n = 0;
   Harness harness(settings(-1));
   harness.set_caps(info_);
