@@ -60,11 +60,15 @@ void nap(Clock::duration length) {
   if (slack > kSlack) prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
 }
 
-/// The next sleep of a thread that expects to wait. A sleep costs some 6 us of its time, however
-/// long it is, so the first is a long one; those that follow are short enough that the frames
-/// behind the one awaited keep the device busy until the thread looks again.
-Clock::duration next_nap(Clock::duration waited, Clock::duration expected) {
-  return waited < expected / 4 ? expected / 2 : expected / 4;
+/// The next sleep of a thread that expects to wait until `due`. A sleep costs some 6 us of its
+/// time, however long it is, so the first goes on until then. Those that follow are short enough
+/// that the frames behind the one awaited keep the device busy until the thread looks again, and
+/// grow with the time that it has waited already: where many pipelines share the bus, a frame takes
+/// as many times longer.
+Clock::duration next_nap(Clock::duration waited, Clock::duration until_due,
+                         Clock::duration expected) {
+  const Clock::duration least = std::max(expected, waited) / 4;
+  return std::clamp<Clock::duration>(until_due, least, std::max(expected, least));
 }
 
 }  // namespace
@@ -80,12 +84,14 @@ Status wait_for(cudaEvent_t event, int device, const StopSignal* stop, Waiting w
       return {};
     }
     if (stop != nullptr && stop->raised()) return stopped();
-    const Clock::time_point heard =
-        std::max(begin, Clock::time_point(Clock::duration(last_end(device).load())));
+    const Clock::time_point last(Clock::duration(last_end(device).load()));
+    const Clock::time_point heard = std::max(begin, last);
     if (now - heard > kLongestSilence || now - begin > 6 * kLongestSilence) return lose_cuda();
     const Clock::duration expected = std::min<Clock::duration>(waiting.expected, kLongestNap);
-    if (expected > Clock::duration::zero() && now - begin < std::max(2 * expected, kEagerly))
-      nap(next_nap(now - begin, expected));
+    if (expected > Clock::duration::zero())
+      // In flight, frames end one crossing of the bus after another.
+      nap(std::min<Clock::duration>(next_nap(now - begin, last + expected - now, expected),
+                                    kLongestNap));
     else
       rest(now - begin);
   }
