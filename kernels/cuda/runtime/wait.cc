@@ -19,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 /// Later it sleeps in between, which costs it the time that the system takes to wake it.
 constexpr Clock::duration kEagerly = std::chrono::microseconds{200};
 
+/// What a thread sleeps whose frame is late: a quarter of what one of 1080p takes on the bus.
+constexpr std::chrono::microseconds kShortNap{16};
+
 /// So that a stop is seen within a millisecond.
 constexpr std::chrono::microseconds kLongestNap{500};
 
@@ -60,14 +63,15 @@ void nap(Clock::duration length) {
   if (slack > kSlack) prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
 }
 
-/// The next sleep of a thread that expects to wait until `due`. A sleep costs some 6 us of its
-/// time, however long it is, so the first goes on until then. Those that follow are short enough
-/// that the frames behind the one awaited keep the device busy until the thread looks again, and
-/// grow with the time that it has waited already: where many pipelines share the bus, a frame takes
-/// as many times longer.
+/// The next sleep of a thread that expects its frame after `until_due`. A sleep costs some 6 us of
+/// its time, however long it is, so the first goes on until then. Those that follow are short: the
+/// frames behind the one awaited keep the device busy until the thread looks again. Where many
+/// pipelines share the bus, frames take as many times longer, and so do the sleeps.
 Clock::duration next_nap(Clock::duration waited, Clock::duration until_due,
                          Clock::duration expected) {
-  const Clock::duration least = std::max(expected, waited) / 4;
+  const Clock::duration least = waited < 2 * expected
+                                    ? std::min<Clock::duration>(expected / 4, kShortNap)
+                                    : std::min<Clock::duration>(waited / 4, kLongestNap);
   return std::clamp<Clock::duration>(until_due, least, std::max(expected, least));
 }
 
@@ -90,8 +94,7 @@ Status wait_for(cudaEvent_t event, int device, const StopSignal* stop, Waiting w
     const Clock::duration expected = std::min<Clock::duration>(waiting.expected, kLongestNap);
     if (expected > Clock::duration::zero())
       // In flight, frames end one crossing of the bus after another.
-      nap(std::min<Clock::duration>(next_nap(now - begin, last + expected - now, expected),
-                                    kLongestNap));
+      nap(next_nap(now - begin, last + expected - now, expected));
     else
       rest(now - begin);
   }
