@@ -27,9 +27,10 @@ CostConstants h100() {
   // - separable-tensor-fused: by hand, to Gaussians of 3 to 61 a side and integers of 3 to 31
   //   (GRAY8, NV12, BGR, RGBA and YUY2, 4K to 640x480) at the commit before the one that brought
   //   these constants, within 11 %;
-  // - separable-tensor-two-pass: work, double and bytes by hand, to GRAY8 through 121 to 1201 taps;
-  //   all else to boxes of 101 and 255 a side (GRAY8, NV12, YUY2, BGR and RGBA, 4K to 640x480) at
-  //   commit 297e781, within 19 %. Interleaved samples count once for each byte between them;
+  // - separable-tensor-two-pass: by hand, to GRAY8 through 121 to 1201 taps, within 25 %; exact
+  //   divisions and interleaved samples to boxes of 101 and 255 a side (GRAY8, NV12, YUY2, BGR and
+  //   RGBA, 4K to 640x480) at commit 297e781, within 24 %. Interleaved samples count once for each
+  //   byte between them;
   // - separable-spline: by hand, to GRAY8 of 4K, 1080p and 640x480 through gaussian:25 to 500,
   //   within 30 %; interleaved samples to one time, 168 us for a component of RGBA in 4K;
   // - shift: by hand, a tenth below its times, so that tensor-pairs, which takes the same, is not
@@ -80,7 +81,7 @@ CostConstants h100() {
           // separable-tensor-fused
           {{0.8, 0.47, 0, 0.3, 4.9, 5.897, 0, 0.066, 0.85, 3.109}},
           // separable-tensor-two-pass
-          {{17.6, 0.12, 0, 0.06, 4.4, 3, 4.5, 0.09, 0.61, 2.5}},
+          {{10.9, 0.12, 0, 0.06, 4.9, 8.8, 0.75, 0.09, 1.03, 7.6}},
           // separable-spline
           {{20, 0, 0, 0, 0, 0, 0, 0.22, 15, 0}},
           // tensor-sliding
