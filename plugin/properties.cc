@@ -181,7 +181,7 @@ void install_properties(GObjectClass* object_class) {
                            "Frames that may be in flight on the GPU behind the one that comes in; "
                            "each is pushed as soon as it is finished, and as many durations are "
                            "reported as latency. 0 = none; -1 = 0 in live pipelines and where "
-                           "framerate or latency are unknown, else 3 for frames below 8 MiB and 2 "
+                           "framerate or latency are unknown, else 3 for frames below 24 MiB and 2 "
                            "for larger ones",
                            -1, 8, defaults.async_depth, kAnyTime));
   install(kPropActivePlan,

@@ -22,8 +22,8 @@ struct StreamKind {
 StreamKind kind_of_stream(GstBaseTransform* trans, const GstCaps* caps);
 
 /// The depth for `async-depth`: -1 means none where frames are awaited at their time, or where it
-/// is not known that they are not, and else as many as keep both directions of the bus busy: 2, or
-/// 3 of small frames.
+/// is not known that they are not, and else as many as keep both directions of the bus busy: 3, or
+/// 2 of large frames.
 int chosen_depth(int async_depth, const StreamKind& stream);
 
 /// Adds what frames in flight take to the answer of a LATENCY query.

@@ -389,8 +389,8 @@ TEST_F(InFlight, WithoutAWishTheStreamDecides) {
     EXPECT_EQ(reported_latency(harness), live ? 0 : 120 * GST_MSECOND);
   }
   const GstVideoInfo small = info_;
-  // 8 MiB, and a row less.
-  for (const guint height : {2048u, 2047u}) {
+  // 24 MiB, and a row less.
+  for (const guint height : {6144u, 6143u}) {
     gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_GRAY8, 4096, height);
     info_.fps_n = 25;
     info_.fps_d = 1;
@@ -399,7 +399,7 @@ TEST_F(InFlight, WithoutAWishTheStreamDecides) {
     harness.set_caps(info_);
     push(harness, 1);
     expect(harness, 1);
-    EXPECT_EQ(reported_latency(harness), (height == 2048 ? 80 : 120) * GST_MSECOND);
+    EXPECT_EQ(reported_latency(harness), (height == 6144 ? 80 : 120) * GST_MSECOND);
   }
   info_ = small;
   info_.fps_n = 0;
