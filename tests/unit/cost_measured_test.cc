@@ -107,6 +107,11 @@ const Measured kMeasured[] = {
     {yuy2, 640, 480, "positive", 31, "tensor", 29.4},
     {yuy2, 3840, 2160, "rank1", 31, "tensor", 50.1},
     {nv12, 3840, 2160, "rank1", 31, "separable", 31.8},
+    {nv12, 1920, 1080, "box", 255, "separable", 72.2},
+    {rgba_copied_alpha, 3840, 2160, "box", 101, "separable", 391.7},
+    {yuy2, 3840, 2160, "box", 101, "separable", 225.1},
+    {yuy2, 640, 480, "box", 101, "separable", 49.1},
+    {nv12, 3840, 2160, "box", 255, "box", 149.7},
     {p010, 3840, 2160, "rational", 3, "tensor", 22.1},
     {p010, 3840, 2160, "rational", 9, "tensor", 26.5},
     {p010, 3840, 2160, "positive", 15, "tensor", 49.1},
@@ -188,6 +193,10 @@ TEST(CostMeasured, TableOfOrders) {
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:41"), "box separable tensor coarsened");
   EXPECT_EQ(order_of(grey8(3840, 2160), "box:101"), "box separable tensor coarsened");
   EXPECT_EQ(order_of(rgba(3840, 2160), "box:63"), "separable tensor box coarsened");
+  // Measured on the H100: 74.2 us and, with 10,201 to divide by, 159.6.
+  EXPECT_EQ(order_of(nv12(3840, 2160), "box:101").substr(0, 13), "box separable");
+  // 95.1 us on tensor cores, 121.6 with running sums.
+  EXPECT_EQ(order_of(yuy2(1920, 1080), "box:101").substr(0, 13), "separable box");
   // Sums of 16-bit samples that are multiplied, and those that are divided exactly.
   EXPECT_EQ(order_of(grey16(3840, 2160), "box:5").substr(0, 6), "tensor");
   EXPECT_EQ(order_of(rgba(3840, 2160), "box:21"), "tensor separable box coarsened");

@@ -29,8 +29,9 @@ CostConstants h100() {
   //   these constants, within 11 %;
   // - separable-tensor-two-pass: by hand, to GRAY8 through 121 to 1201 taps, within 25 %; exact
   //   divisions and interleaved samples to boxes of 101 and 255 a side (GRAY8, NV12, YUY2, BGR and
-  //   RGBA, 4K to 640x480) at commit 297e781, within 24 %. Interleaved samples count once for each
-  //   byte between them;
+  //   RGBA, 4K to 640x480) at commit 297e781, within 42 %, so that box-runs, whose constants say
+  //   too little of YUY2 and RGBA at 1080p, is chosen where it is faster. Interleaved samples count
+  //   once for each byte between them;
   // - separable-spline: by hand, to GRAY8 of 4K, 1080p and 640x480 through gaussian:25 to 500,
   //   within 30 %; interleaved samples to one time, 168 us for a component of RGBA in 4K;
   // - shift: by hand, a tenth below its times, so that tensor-pairs, which takes the same, is not
@@ -81,7 +82,7 @@ CostConstants h100() {
           // separable-tensor-fused
           {{0.8, 0.47, 0, 0.3, 4.9, 5.897, 0, 0.066, 0.85, 3.109}},
           // separable-tensor-two-pass
-          {{10.9, 0.12, 0, 0.06, 4.9, 8.8, 0.75, 0.09, 1.03, 7.6}},
+          {{10.9, 0.12, 0, 0.06, 4.2, 7.7, 0.75, 0.09, 0.6, 6}},
           // separable-spline
           {{20, 0, 0, 0, 0, 0, 0, 0.22, 15, 0}},
           // tensor-sliding
