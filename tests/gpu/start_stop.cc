@@ -4,10 +4,10 @@
 //   start_stop cuda|cpu CYCLES [in-flight]
 //
 // With `in-flight` each pipeline is stopped with frames on their way, at another moment each time.
-// Device memory must not grow at all after the first cycles. Host memory settles, in steps of a MiB,
-// up to three of them, that the driver takes and gives back, also after thousands of cycles. So it
-// is measured twenty times, and what grows is the median of the slopes between any two of these: a
-// few steps do not move it, and a cycle that loses memory each time does.
+// Device memory must not grow at all after the first cycles. Host memory settles, in steps of a
+// MiB, up to three of them, that the driver takes and gives back, also after thousands of cycles.
+// So it is measured twenty times, and what grows is the median of the slopes between any two of
+// these: a few steps do not move it, and a cycle that loses memory each time does.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
