@@ -89,6 +89,10 @@ class CudaDevice final : public Device {
 
   std::uint64_t last_kernel_ns() const override { return core_->last_kernel_ns(); }
 
+  NativeContext native_context() const override {
+    return {core_->context().handle, core_->context().device};
+  }
+
   void* native_stream() const override { return core_->stream(); }
 
  private:

@@ -86,6 +86,9 @@ struct FrameView {
   Memory memory = Memory::kHost;
   std::uint8_t* data[kMaxPlanes] = {};
   std::ptrdiff_t pitch[kMaxPlanes] = {};
+  /// kCuda: the cudaStream_t on which the owner of the planes may still be at work with them. Ours
+  /// comes behind it; null if nobody is.
+  void* owner_stream = nullptr;
 };
 
 /// True if each of `rows` rows, the first at address `first` and one `pitch` bytes behind the

@@ -117,6 +117,14 @@ class Device {
     return unsupported("only CUDA has page-locked memory");
   }
 
+  /// The CUcontext that the device works in, and its ordinal; null on the CPU. It lives as long as
+  /// the device.
+  struct NativeContext {
+    void* handle = nullptr;
+    int ordinal = 0;
+  };
+  virtual NativeContext native_context() const { return {}; }
+
   /// The cudaStream_t that jobs enqueue on, for benchmarks that capture it; null on the CPU. Copies
   /// may go there, too, but no kernels that write what a job reads: that may begin before they end.
   virtual void* native_stream() const { return nullptr; }

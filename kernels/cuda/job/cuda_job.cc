@@ -280,7 +280,10 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
 Status CudaJob::enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                         const RunArguments& arguments) {
   const bool overlapped = goes_in_pieces(transfer, format, arguments.border);
-  Status status = slot.begin(overlapped ? core_->streams_of_pieces() : core_->streams());
+  Status status = slot.begin(overlapped               ? core_->streams_of_pieces()
+                             : transfer.crosses_bus() ? core_->streams()
+                                                      : core_->streams_on_device());
+  if (status.ok()) status = transfer.await_owners();
   FramePlanes in, out;
   if (status.ok()) status = transfer.place(in, out);
   if (status.ok() && overlapped) return run_overlapped(slot, transfer, format, in, arguments);

@@ -125,7 +125,7 @@ void DeviceCore::log(LogLevel level, const std::string& message) const {
 }
 
 FrameStreams DeviceCore::streams() const {
-  if (one_at_a_time()) return {stream_.get(), stream_.get(), stream_.get(), Waiting()};
+  if (one_at_a_time()) return streams_on_device();
   FrameStreams streams = streams_of_pieces();
   streams.waiting.expected = crossing_time(coming_bytes_);
   return streams;

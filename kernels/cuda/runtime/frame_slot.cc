@@ -91,6 +91,13 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   return status;
 }
 
+Status FrameSlot::await_owner(cudaStream_t owner) {
+  Status status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), owner));
+  // Copies back come behind the kernels.
+  if (status.ok()) status = wait_across(streams_.kernels, done_);
+  return status.ok() && streams_.apart() ? wait_across(streams_.upload, done_) : status;
+}
+
 Result<std::uint8_t*> FrameSlot::take_source(std::size_t bytes) {
   if (taken_ + bytes > source_.bytes()) {
     if (taken_ > 0)

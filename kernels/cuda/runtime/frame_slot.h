@@ -61,6 +61,8 @@ class FrameSlot {
   /// A frame begins, or its second field: what is enqueued from here on finds the slot's memory
   /// free.
   Status begin(const FrameStreams& streams);
+  /// After begin(): what is enqueued from here on comes behind all that stream `owner` has now.
+  Status await_owner(cudaStream_t owner);
   /// Around what is enqueued to bring the source, or a piece of it: kernels that are enqueued from
   /// await_source() on wait for what came before the last end_source().
   Status begin_source();

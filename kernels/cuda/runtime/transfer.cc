@@ -187,6 +187,15 @@ FrameTransfer::FrameTransfer(const DeviceCore& core, FrameSlot& slot, const Fram
       src_(as_it_is(src, dense_src_)),
       dst_(as_it_is(dst, dense_dst_)) {}
 
+Status FrameTransfer::await_owners() {
+  for (const FrameView* frame : {&src_, &dst_})
+    if (frame->memory == Memory::kCuda && frame->owner_stream != nullptr)
+      if (Status status = slot_.await_owner(static_cast<cudaStream_t>(frame->owner_stream));
+          !status.ok())
+        return status;
+  return {};
+}
+
 Status FrameTransfer::place(FramePlanes& in, FramePlanes& out) {
   if (src_.memory == Memory::kCuda || dst_.memory == Memory::kCuda) slot_.owe_wait();
   const FrameFormat& format = src_.format;

@@ -32,6 +32,13 @@ class FrameTransfer {
   FrameTransfer(const DeviceCore& core, FrameSlot& slot, const FrameView& src, const FrameView& dst,
                 const DevicePlanes& on_device);
 
+  /// False if both frames lie on the device.
+  bool crosses_bus() const { return src_.memory != Memory::kCuda || dst_.memory != Memory::kCuda; }
+
+  /// Lets all that is enqueued for the frame come behind what the owners of its planes have
+  /// enqueued. The slot's frame has begun.
+  Status await_owners();
+
   /// Finds or makes the device planes that kernels read (`in`) and write (`out`). The slot's frame
   /// has begun.
   Status place(FramePlanes& in, FramePlanes& out);
