@@ -5,11 +5,12 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "kernels/convolver.h"
-#include "plugin/cudamemory.h"
+#include "plugin/frames/cudamemory.h"
 #include "plugin/properties.h"
 
 namespace cudaconvolve {
@@ -39,6 +40,23 @@ class Devices {
 
   bool has_cuda() const { return cuda_ != nullptr; }
 
+  /// True from the moment on at which there is known to be no CUDA, until close(); any thread may
+  /// ask.
+  bool without_cuda() const { return without_cuda_; }
+
+  /// Before frames in CUDA memory: the open CUDA device works in the context that the pipeline
+  /// shares from here on. True if it is another device than before, for which plans must be made
+  /// anew. Errors: no CUDA, or none in that context.
+  convolve::Result<bool> share_context();
+
+  /// True if `buffer` is in CUDA memory of another context.
+  bool is_foreign(GstBuffer* buffer) const;
+  /// Opens CUDA anew in the context that `buffer`, which is foreign, lies in. Errors: the context
+  /// is of another CUDA device than was asked for, and those of open(); then there is no CUDA.
+  convolve::Status adopt_context_of(GstBuffer* buffer);
+
+  SharedCudaContext& shared() const { return shared_; }
+
   /// Gives page-locked memory while CUDA is open; null if it has not been since open().
   GstAllocator* allocator() const { return allocator_; }
 
@@ -54,13 +72,15 @@ class Devices {
 
  private:
   convolve::Status open_cuda();
-  void drop_allocator();
+  convolve::Status open_in_shared_context();
+  void close_cuda();
 
   GstElement* element_;
   SharedCudaContext& shared_;
   BackendChoice choice_ = BackendChoice::kAuto;
   convolve::DeviceOptions options_;
   convolve::Status cuda_status_;
+  std::atomic<bool> without_cuda_{false};
   std::shared_ptr<convolve::Device> cuda_;
   GstAllocator* allocator_ = nullptr;
   std::shared_ptr<convolve::Device> cpu_;

@@ -130,6 +130,20 @@ inline constexpr FormatRow kFormats[] = {
     {GST_VIDEO_FORMAT_GBRA_12BE},
 };
 
+/// The formats of the table that GStreamer's CUDA library lays out in its memory, in every version
+/// from 1.22 on: asked for another, that of 1.22 ends the process.
+inline constexpr GstVideoFormat kCudaFormats[] = {
+    GST_VIDEO_FORMAT_NV12,      GST_VIDEO_FORMAT_NV21,      GST_VIDEO_FORMAT_I420,
+    GST_VIDEO_FORMAT_YV12,      GST_VIDEO_FORMAT_Y42B,      GST_VIDEO_FORMAT_Y444,
+    GST_VIDEO_FORMAT_YUY2,      GST_VIDEO_FORMAT_UYVY,      GST_VIDEO_FORMAT_RGBA,
+    GST_VIDEO_FORMAT_BGRA,      GST_VIDEO_FORMAT_ARGB,      GST_VIDEO_FORMAT_ABGR,
+    GST_VIDEO_FORMAT_RGBx,      GST_VIDEO_FORMAT_BGRx,      GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_BGR,       GST_VIDEO_FORMAT_RGBP,      GST_VIDEO_FORMAT_BGRP,
+    GST_VIDEO_FORMAT_GBR,       GST_VIDEO_FORMAT_GBRA,      GST_VIDEO_FORMAT_P010_10LE,
+    GST_VIDEO_FORMAT_P016_LE,   GST_VIDEO_FORMAT_I420_10LE, GST_VIDEO_FORMAT_I422_10LE,
+    GST_VIDEO_FORMAT_I422_12LE, GST_VIDEO_FORMAT_Y444_16LE,
+};
+
 /// What property `channels` selects. RGB and grey count as luma.
 enum Channels : unsigned { kLuma = 1, kChroma = 2, kAlpha = 4 };
 

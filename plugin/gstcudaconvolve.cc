@@ -32,8 +32,8 @@
 #include <utility>
 
 #include "plugin/caps.h"
-#include "plugin/cudamemory.h"
-#include "plugin/frames/allocation.h"
+#include "plugin/element.h"
+#include "plugin/frames/cudamemory.h"
 #include "plugin/log.h"
 #include "plugin/object_lock.h"
 #include "plugin/properties.h"
@@ -46,49 +46,25 @@ GST_DEBUG_CATEGORY(cuda_convolve_debug);
 
 using cudaconvolve::guarded;
 using cudaconvolve::ObjectLock;
-using cudaconvolve::Properties;
-using cudaconvolve::Session;
-using cudaconvolve::Settings;
-using cudaconvolve::SharedCudaContext;
+using cudaconvolve::Parts;
+using cudaconvolve::publish;
+using cudaconvolve::snapshot;
 using cudaconvolve::Starting;
 using cudaconvolve::Statistics;
 using cudaconvolve::StopReasons;
 using cudaconvolve::Stream;
 
-namespace {
-
-/// The C++ part of an instance. `context`, `stop` and `stream` guard themselves, and the rest is
-/// guarded by the object lock.
-struct Parts {
-  explicit Parts(GstCudaConvolve* self);
-
-  SharedCudaContext context;
-  StopReasons stop;
-  Stream stream;
-  Properties properties;
-  std::string active_plan;
-  Statistics statistics;
-};
-
-}  // namespace
-
-struct _GstCudaConvolve {
-  GstBaseTransform parent;
-  Parts* parts;
-};
-
 #define gst_cuda_convolve_parent_class parent_class
 G_DEFINE_TYPE(GstCudaConvolve, gst_cuda_convolve, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE(cudaconvolve, "cudaconvolve", GST_RANK_NONE, GST_TYPE_CUDA_CONVOLVE)
 
-namespace {
+namespace cudaconvolve {
 
 Settings snapshot(GstCudaConvolve* self) {
   const ObjectLock lock(self);
   return self->parts->properties.settings;
 }
 
-/// Makes what the session knows visible to the application.
 void publish(GstCudaConvolve* self) {
   Parts& parts = *self->parts;
   std::string plan = parts.stream.session().plan_text();
@@ -107,7 +83,7 @@ void publish(GstCudaConvolve* self) {
 Parts::Parts(GstCudaConvolve* self)
     : stream(GST_BASE_TRANSFORM(self), context, stop.signal(), [self] { publish(self); }) {}
 
-}  // namespace
+}  // namespace cudaconvolve
 
 static void gst_cuda_convolve_set_property(GObject* object, guint id, const GValue* value,
                                            GParamSpec* spec) {
@@ -175,53 +151,6 @@ static gboolean gst_cuda_convolve_stop(GstBaseTransform* trans) {
   });
 }
 
-static gboolean gst_cuda_convolve_set_caps(GstBaseTransform* trans, GstCaps* incaps,
-                                           GstCaps* /*outcaps*/) {
-  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
-  return guarded(self, FALSE, [&]() -> gboolean {
-    Stream& stream = self->parts->stream;
-    const bool ok = stream.set_format(incaps, snapshot(self));
-    gst_base_transform_set_passthrough(trans, ok && stream.session().passthrough());
-    publish(self);
-    return ok ? TRUE : FALSE;
-  });
-}
-
-static gboolean gst_cuda_convolve_get_unit_size(GstBaseTransform* /*trans*/, GstCaps* caps,
-                                                gsize* size) {
-  return cudaconvolve::frame_bytes(caps, size) ? TRUE : FALSE;
-}
-
-/// Frames of all supported formats have one fixed size; the base class would otherwise want input
-/// buffers of whole multiples of it and refuse padded ones.
-static gboolean gst_cuda_convolve_transform_size(GstBaseTransform* /*trans*/,
-                                                 GstPadDirection /*direction*/, GstCaps* /*caps*/,
-                                                 gsize /*size*/, GstCaps* othercaps,
-                                                 gsize* othersize) {
-  return cudaconvolve::frame_bytes(othercaps, othersize) ? TRUE : FALSE;
-}
-
-static gboolean gst_cuda_convolve_propose_allocation(GstBaseTransform* trans,
-                                                     GstQuery* decide_query, GstQuery* query) {
-  if (!GST_BASE_TRANSFORM_CLASS(parent_class)->propose_allocation(trans, decide_query, query))
-    return FALSE;
-  // Passthrough: downstream has answered.
-  if (decide_query == nullptr) return TRUE;
-  const Session& session = GST_CUDA_CONVOLVE(trans)->parts->stream.session();
-  return guarded(trans, FALSE, [&]() -> gboolean {
-    return cudaconvolve::offer_pool(query, session.allocator()) ? TRUE : FALSE;
-  });
-}
-
-static gboolean gst_cuda_convolve_decide_allocation(GstBaseTransform* trans, GstQuery* query) {
-  const Session& session = GST_CUDA_CONVOLVE(trans)->parts->stream.session();
-  return guarded(trans, FALSE,
-                 [&]() -> gboolean {
-                   return cudaconvolve::choose_pool(query, session.allocator()) ? TRUE : FALSE;
-                 }) &&
-         GST_BASE_TRANSFORM_CLASS(parent_class)->decide_allocation(trans, query);
-}
-
 static void gst_cuda_convolve_before_transform(GstBaseTransform* trans, GstBuffer* buffer) {
   GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer)) {
@@ -230,7 +159,7 @@ static void gst_cuda_convolve_before_transform(GstBaseTransform* trans, GstBuffe
     if (GST_CLOCK_TIME_IS_VALID(time)) gst_object_sync_values(GST_OBJECT(self), time);
   }
   guarded(self, false, [&] {
-    self->parts->stream.prepare(snapshot(self));
+    self->parts->stream.prepare(buffer, snapshot(self));
     publish(self);
     return true;
   });
@@ -258,11 +187,9 @@ static GstFlowReturn gst_cuda_convolve_submit_input_buffer(GstBaseTransform* tra
 /// With frames in flight there is no output yet: another thread pushes it.
 static GstFlowReturn gst_cuda_convolve_generate_output(GstBaseTransform* trans,
                                                        GstBuffer** output) {
-  GstBaseTransformClass* const base = GST_BASE_TRANSFORM_CLASS(parent_class);
   Stream& stream = GST_CUDA_CONVOLVE(trans)->parts->stream;
-  if (!stream.takes_over()) return base->generate_output(trans, output);
-  *output = nullptr;
-  return guarded(trans, GST_FLOW_ERROR, [&] { return stream.take_over(base); });
+  return guarded(trans, GST_FLOW_ERROR,
+                 [&] { return stream.generate(GST_BASE_TRANSFORM_CLASS(parent_class), output); });
 }
 
 /// Called in passthrough only, where it may look at the buffer and not touch it.
@@ -357,7 +284,7 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
       element_class, "Convolution filter", "Filter/Effect/Video/Hardware",
       "Convolves video with a mask (blur, sharpen, edges, ...) on CUDA or on the CPU",
       "the cudaconvolve authors");
-  GstCaps* caps = cudaconvolve::make_template_caps();
+  GstCaps* caps = cudaconvolve::make_template_caps(cudaconvolve::knows_cuda_memory());
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template(
@@ -369,11 +296,7 @@ static void gst_cuda_convolve_class_init(GstCudaConvolveClass* klass) {
   transform_class->transform_ip_on_passthrough = TRUE;
   transform_class->start = GST_DEBUG_FUNCPTR(gst_cuda_convolve_start);
   transform_class->stop = GST_DEBUG_FUNCPTR(gst_cuda_convolve_stop);
-  transform_class->set_caps = GST_DEBUG_FUNCPTR(gst_cuda_convolve_set_caps);
-  transform_class->get_unit_size = GST_DEBUG_FUNCPTR(gst_cuda_convolve_get_unit_size);
-  transform_class->transform_size = GST_DEBUG_FUNCPTR(gst_cuda_convolve_transform_size);
-  transform_class->propose_allocation = GST_DEBUG_FUNCPTR(gst_cuda_convolve_propose_allocation);
-  transform_class->decide_allocation = GST_DEBUG_FUNCPTR(gst_cuda_convolve_decide_allocation);
+  cudaconvolve::install_negotiation(transform_class);
   transform_class->before_transform = GST_DEBUG_FUNCPTR(gst_cuda_convolve_before_transform);
   transform_class->submit_input_buffer = GST_DEBUG_FUNCPTR(gst_cuda_convolve_submit_input_buffer);
   transform_class->generate_output = GST_DEBUG_FUNCPTR(gst_cuda_convolve_generate_output);

@@ -22,36 +22,11 @@ using convolve::Status;
 
 namespace {
 
-bool has_rows(const FrameView& view) {
-  for (int p = 0; p < view.format.plane_count; ++p)
-    if (view.format.planes[p].rows > 0) return true;
-  return false;
-}
-
-/// True if the buffer holds two fields, which were taken at two times and must not mix.
-bool holds_two_fields(const GstVideoInfo& info, GstBuffer* buffer) {
-  switch (GST_VIDEO_INFO_INTERLACE_MODE(&info)) {
-    case GST_VIDEO_INTERLACE_MODE_INTERLEAVED:
-      return true;
-    case GST_VIDEO_INTERLACE_MODE_MIXED:
-      return GST_BUFFER_FLAG_IS_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
-    case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
-    case GST_VIDEO_INTERLACE_MODE_FIELDS:
-    case GST_VIDEO_INTERLACE_MODE_ALTERNATE:
-      return false;
-  }
-  return false;
-}
-
-/// Memory that nobody else knows in the place of the buffer's, as large and laid out as it was.
-void give_fresh_memory(GstBuffer* buffer) {
-  gst_buffer_replace_all_memory(buffer,
-                                gst_allocator_alloc(nullptr, gst_buffer_get_size(buffer), nullptr));
-}
-
-/// Failures of the device, not of what was asked of it.
-bool is_device_failure(Code code) {
-  return code == Code::kOutOfMemory || code == Code::kDeviceError || code == Code::kDeviceLost;
+std::string caps_text(const GstCaps* caps) {
+  gchar* const text = gst_caps_to_string(caps);
+  const std::string copy = text;
+  g_free(text);
+  return copy;
 }
 
 const char* normalization_text(const Settings& settings, const Mask& mask) {
@@ -62,6 +37,10 @@ const char* normalization_text(const Settings& settings, const Mask& mask) {
 }
 
 }  // namespace
+
+bool Session::is_device_failure(Code code) {
+  return code == Code::kOutOfMemory || code == Code::kDeviceError || code == Code::kDeviceLost;
+}
 
 bool Session::start(const Settings& settings) {
   choice_ = settings.backend;
@@ -87,14 +66,14 @@ void Session::stop() {
   }
   active_.reset();
   plan_was_stopped_ = false;
+  input_caps_.clear();
   devices_.close();
 }
 
-bool Session::set_format(const GstCaps* caps, const Settings& settings) {
+bool Session::set_format(const GstCaps* input, const GstCaps* output, const Settings& settings) {
   const std::lock_guard lock(mutex_);
-  gchar* text = gst_caps_to_string(caps);
-  Attempt attempt = {text, settings.plan_generation};
-  g_free(text);
+  std::string input_text = caps_text(input);
+  Attempt attempt = {input_text + " to " + caps_text(output), settings.plan_generation};
   // After a failure the base class tries again for the next query and the next buffer. One error
   // has been posted: it stands until something changes.
   if (refused_caps_ == attempt) return false;
@@ -103,16 +82,49 @@ bool Session::set_format(const GstCaps* caps, const Settings& settings) {
   active_.reset();
   plan_was_stopped_ = false;
 
-  const Result<GstVideoInfo> info = parse_caps(caps);
+  const Result<GstVideoInfo> info = parse_caps(input);
   if (!info.ok()) {
     post_bad_caps(element_, info.status());
     return false;
   }
   info_ = info.value();
-  devices_.new_caps();
+  input_in_cuda_memory_ = are_in_cuda_memory(input);
+  output_in_cuda_memory_ = are_in_cuda_memory(output);
+  alignment_ = convolve::kPlaneAlignment;
+  // Output alone may have changed because memory ran out.
+  if (input_caps_ != input_text) devices_.new_caps();
+  input_caps_ = std::move(input_text);
+  if (input_in_cuda_memory_ || output_in_cuda_memory_)
+    if (Result<bool> shared = devices_.share_context(); !shared.ok()) {
+      post_error(element_, "frames in CUDA memory cannot be filtered", shared.status());
+      return false;
+    }
   if (!plan_caps(settings)) return false;
   refused_caps_.reset();
   return true;
+}
+
+Settings Session::settings_in_force() const {
+  Settings settings = active_->settings;
+  settings.scale = arguments_.scale;
+  settings.bias = arguments_.bias;
+  return settings;
+}
+
+bool Session::is_foreign(GstBuffer* buffer) const {
+  const std::lock_guard lock(mutex_);
+  return devices_.is_foreign(buffer);
+}
+
+bool Session::adopt_context_of(GstBuffer* buffer) {
+  const std::lock_guard lock(mutex_);
+  if (active_ == nullptr) return true;
+  const Settings settings = settings_in_force();
+  active_.reset();
+  Status status = devices_.adopt_context_of(buffer);
+  if (status.ok()) return plan_caps(settings);
+  post_bad_buffer(element_, "input", status);
+  return false;
 }
 
 bool Session::plan_caps(const Settings& settings) {
@@ -172,6 +184,8 @@ Result<std::shared_ptr<ActivePlan>> Session::plan(const Settings& settings) {
     if (planned.ok() || choice_ == BackendChoice::kCuda ||
         planned.status().code() == Code::kStopped)
       return planned;
+    // Without CUDA nobody could read what comes in its memory.
+    if (input_in_cuda_memory_) return planned;
     if (is_device_failure(planned.status().code()))
       leave_cuda(planned.status(), settings);
     else
@@ -198,8 +212,10 @@ Result<std::shared_ptr<ActivePlan>> Session::plan_on(BackendKind backend, const 
   active->backend = backend;
   active->format = frame_format(info_, settings.channels);
   active->device = std::move(device.value());
+  active->alignment = alignment_;
 
   convolve::Options options;
+  options.alignment = alignment_;
   options.kernel = kernel;
   options.tile_width = settings.tile_width;
   options.scale = settings.scale;
@@ -213,13 +229,9 @@ Result<std::shared_ptr<ActivePlan>> Session::plan_on(BackendKind backend, const 
 
 void Session::take_arguments(const Settings& settings, bool served) {
   if (served) arguments_ = {settings.scale, settings.bias, settings.border};
-  passthrough_ = convolve::is_passthrough(active_->format, active_->convolver->mask(),
+  passthrough_ = input_in_cuda_memory_ == output_in_cuda_memory_ &&
+                 convolve::is_passthrough(active_->format, active_->convolver->mask(),
                                           arguments_.scale, arguments_.bias);
-}
-
-bool Session::may_leave_cuda(const ActivePlan& plan, const Status& status) const {
-  return plan.backend == BackendKind::kCuda && choice_ == BackendChoice::kAuto &&
-         is_device_failure(status.code());
 }
 
 void Session::leave_cuda(const Status& why, const Settings& settings) {
@@ -237,6 +249,7 @@ void Session::leave_cuda(const Status& why, const Settings& settings) {
 int Session::set_depth(int wanted) {
   const std::lock_guard lock(mutex_);
   if (active_ == nullptr || active_->backend != BackendKind::kCuda) return 0;
+  if (output_in_cuda_memory_ && !input_in_cuda_memory_) wanted = 0;
   const Status status = active_->device->set_frames_in_flight(wanted + 1);
   if (status.ok()) return wanted;
   GST_INFO_OBJECT(element_, "one frame at a time is in flight: %s", status.message().c_str());
@@ -249,129 +262,17 @@ bool Session::on_cuda() const {
   return active_ != nullptr && active_->backend == BackendKind::kCuda;
 }
 
-void Session::settle() {
-  const std::lock_guard lock(mutex_);
-  if (!doubtful_.empty() && active_ != nullptr && active_->device->come_to_rest())
-    doubtful_.release();
-}
-
-Status Session::send_on(const ActivePlan& plan, SentFrame& frame) {
-  const FrameView& src = frame.source->view();
-  const FrameView& dst = frame.destination->view();
-  for (int parity = 0; parity < (frame.fields ? 2 : 1); ++parity) {
-    const FrameView from = frame.fields ? field_view(src, parity) : src;
-    const FrameView to = frame.fields ? field_view(dst, parity) : dst;
-    if (frame.fields && !has_rows(from)) continue;
-    if (Status status = plan.convolver->run(from, to, frame.arguments); !status.ok()) return status;
-  }
-  Result<std::unique_ptr<convolve::FrameInFlight>> sent = plan.device->send();
-  if (!sent.ok()) return sent.status();
-  frame.frame = std::move(sent.value());
-  return {};
-}
-
-std::unique_ptr<SentFrame> Session::send(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow) {
-  const std::lock_guard lock(mutex_);
-  auto frame = std::make_unique<SentFrame>(input, output);
-  *flow = GST_FLOW_FLUSHING;
-  if (plan_was_stopped_) return nullptr;
-  *flow = GST_FLOW_NOT_NEGOTIATED;
-  if (active_ == nullptr) return nullptr;
-  *flow = GST_FLOW_ERROR;
-  if (Status status = frame->source->map(input, info_, active_->format, GST_MAP_READ);
-      !status.ok()) {
-    post_bad_buffer(element_, "input", status);
-    return nullptr;
-  }
-  if (Status status = frame->destination->map(output, info_, active_->format, GST_MAP_WRITE);
-      !status.ok()) {
-    post_bad_buffer(element_, "output", status);
-    return nullptr;
-  }
-  *flow = GST_FLOW_OK;
-  frame->fields = holds_two_fields(info_, input);
-  frame->plan = active_;
-  frame->arguments = arguments_;
-  frame->measured = stage_times_.wanted();
-  if (frame->measured) active_->device->measure_copies();
-  frame->sent = send_on(*active_, *frame);
-  return frame;
-}
-
-void Session::keep_if_doubtful(const SentFrame& frame) {
-  if (frame.plan->device->at_rest()) return;
-  doubtful_.keep(frame.input);
-  doubtful_.keep(frame.output);
-}
-
-/// On the CPU, into memory that a lost device does not know.
-Status Session::redo(SentFrame& frame, const Status& why) {
-  Settings settings = frame.plan->settings;
-  settings.scale = frame.arguments.scale;
-  settings.bias = frame.arguments.bias;
-  // The frames behind the first that failed find the plan that it made.
-  if (devices_.has_cuda()) leave_cuda(why, settings);
-  doubtful_.abandon();
-  if (frame.source->view().memory == convolve::Memory::kPageLocked ||
-      frame.destination->view().memory == convolve::Memory::kPageLocked) {
-    frame.destination.reset();
-    give_fresh_memory(frame.output);
-    frame.destination.emplace();
-    if (Status status =
-            frame.destination->map(frame.output, info_, frame.plan->format, GST_MAP_WRITE);
-        !status.ok())
-      return status;
-  }
-  if (active_ == nullptr || active_->backend != BackendKind::kCpu ||
-      active_->settings.plan_generation != settings.plan_generation ||
-      !active_->convolver->serves(settings.scale, settings.bias)) {
-    Result<std::shared_ptr<ActivePlan>> planned = plan(settings);
-    if (!planned.ok()) {
-      plan_was_stopped_ = planned.status().code() == Code::kStopped;
-      if (plan_was_stopped_) active_.reset();
-      return planned.status();
-    }
-    active_ = std::move(planned.value());
-  }
-  frame.frame.reset();
-  Status status = send_on(*active_, frame);
-  return status.ok() ? frame.frame->finish() : status;
-}
-
-GstFlowReturn Session::finish(SentFrame& frame) {
-  Status status = frame.frame != nullptr ? frame.frame->finish() : frame.sent;
-  const std::lock_guard lock(mutex_);
-  if (!status.ok()) {
-    keep_if_doubtful(frame);
-    if (frame.dropped) return GST_FLOW_ERROR;
-    if (may_leave_cuda(*frame.plan, status)) status = redo(frame, status);
-  } else if (frame.plan->device->at_rest()) {
-    doubtful_.release();
-  }
-  if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
-  if (!status.ok()) {
-    post_error(element_, "the frame could not be filtered", status);
-    return GST_FLOW_ERROR;
-  }
-  if (!frame.dropped) count(frame);
-  return GST_FLOW_OK;
-}
-
-void Session::count(const SentFrame& frame) {
-  ++statistics_.frames;
-  statistics_.bytes_in += gst_buffer_get_size(frame.input);
-  statistics_.bytes_out += gst_buffer_get_size(frame.output);
-  const convolve::FrameTimes times = frame.frame->times();
-  statistics_.kernel_ns_last = times.kernels;
-  if (frame.measured) stage_times_.add(times);
-}
-
 void Session::count_passthrough(GstBuffer* buffer) {
   const std::lock_guard lock(mutex_);
   ++statistics_.frames;
   ++statistics_.passthrough_frames;
   statistics_.bytes_in += gst_buffer_get_size(buffer);
   statistics_.bytes_out += gst_buffer_get_size(buffer);
+}
+
+bool Session::only_output_in_cuda_memory() const {
+  const std::lock_guard lock(mutex_);
+  return output_in_cuda_memory_ && !input_in_cuda_memory_;
 }
 
 bool Session::passthrough() const {

@@ -36,9 +36,16 @@ class Session {
   /// PAUSED->READY: frees everything.
   void stop();
 
-  /// New caps. False after posting an error, once: frames cannot be filtered. If the plan was not
-  /// finished because of a stop, the next update() makes it.
-  bool set_format(const GstCaps* caps, const Settings& settings);
+  /// New caps of both pads, which differ in nothing but the memory. False after posting an error,
+  /// once: frames cannot be filtered. If the plan was not finished because of a stop, the next
+  /// update() makes it.
+  bool set_format(const GstCaps* input, const GstCaps* output, const Settings& settings);
+
+  /// True if `buffer`, which comes next, lies in another CUDA context than the one in use: then no
+  /// frame may be in flight when adopt_context_of() takes it over, and output wants a new pool.
+  bool is_foreign(GstBuffer* buffer) const;
+  /// False after posting an error.
+  bool adopt_context_of(GstBuffer* buffer);
 
   /// A frame boundary: takes `settings` over. If they need a plan that cannot be had, posts one
   /// warning for them, and the last good plan runs on.
@@ -49,7 +56,8 @@ class Session {
   bool needs_plan(const Settings& settings) const;
 
   /// How many frames may be in flight behind the one that is being sent; at most `wanted`, and 0
-  /// where the backend works at one at a time. None may be now.
+  /// where the backend works at one at a time, or where a frame that fails must renegotiate. None
+  /// may be now.
   int set_depth(int wanted);
 
   /// False once the plan in force is one of the CPU.
@@ -59,21 +67,38 @@ class Session {
   /// at.
   void settle();
 
-  /// Enqueues the filtering of one buffer into another, which the frame takes. Null after posting
-  /// an error, and `flow` says what to return. A frame that could not be enqueued is sent all the
-  /// same: finish() tells.
-  std::unique_ptr<SentFrame> send(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
+  /// Maps two buffers, from one of which a frame goes to the other. Null after posting an error,
+  /// and `flow` says what to return.
+  std::unique_ptr<SentFrame> open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
+
+  /// True if the frame lies where the plan in force does not serve: then no other may be in flight
+  /// when send() makes one that does.
+  bool needs_plan(const SentFrame& frame) const;
+
+  /// Enqueues the filtering of an opened frame. Anything but GST_FLOW_OK after posting an error. A
+  /// frame that could not be enqueued is sent all the same: finish() tells.
+  GstFlowReturn send(SentFrame& frame);
 
   /// Waits for the frame. GST_FLOW_ERROR after posting an error, GST_FLOW_FLUSHING without a word
   /// after a stop; nothing may be pushed then. A frame that fails on CUDA is redone on the CPU if
-  /// the backend is `auto`.
+  /// the backend is `auto` and it came in system memory; kRenegotiate if its output is in CUDA
+  /// memory, which nobody may write any more.
   GstFlowReturn finish(SentFrame& frame);
+
+  /// The caps must be negotiated anew, with output in system memory, and the frame filtered again.
+  static constexpr GstFlowReturn kRenegotiate = GST_FLOW_CUSTOM_ERROR_1;
 
   /// Counts a buffer that is passed on untouched.
   void count_passthrough(GstBuffer* buffer);
 
   /// True if the settings in force leave every component as it is.
   bool passthrough() const;
+
+  /// False where there is known to be no CUDA: then no pad has CUDA memory. Any thread may ask.
+  bool may_have_cuda() const { return !devices_.without_cuda(); }
+
+  /// True if output is in CUDA memory and input is not, so that finish() may give kRenegotiate.
+  bool only_output_in_cuda_memory() const;
 
   /// The plan in force in one line; empty before caps.
   std::string plan_text() const;
@@ -106,19 +131,31 @@ class Session {
   bool plan_caps(const Settings& settings);
   /// `served`: the plan in force serves scale and bias of `settings`; otherwise the last ones stay.
   void take_arguments(const Settings& settings, bool served);
-  bool may_leave_cuda(const ActivePlan& plan, const convolve::Status& status) const;
+  /// Failures of the device, not of what was asked of it.
+  static bool is_device_failure(convolve::Code code);
+  bool may_leave_cuda(const SentFrame& frame, const convolve::Status& status) const;
   void leave_cuda(const convolve::Status& why, const Settings& settings);
   convolve::Status send_on(const ActivePlan& plan, SentFrame& frame);
+  convolve::Status map(SentFrame& frame);
+  int least_alignment(const SentFrame& frame) const;
   /// After a frame failed: keeps its memory from others if the device may still be at it.
   void keep_if_doubtful(const SentFrame& frame);
   convolve::Status redo(SentFrame& frame, const convolve::Status& why);
+  /// Those of the active plan, with the arguments that frames are sent with.
+  Settings settings_in_force() const;
+  /// What the frame was sent with.
+  static Settings settings_of(const SentFrame& frame);
   void count(const SentFrame& frame);
 
   GstElement* element_;
   mutable std::mutex mutex_;  ///< Guards all that follows, but for what start() and stop() do.
   Devices devices_;
   BackendChoice choice_ = BackendChoice::kAuto;
+  std::string input_caps_;
   GstVideoInfo info_ = {};
+  bool input_in_cuda_memory_ = false;  ///< As the caps say.
+  bool output_in_cuda_memory_ = false;
+  int alignment_ = convolve::kPlaneAlignment;  ///< Of the frames so far under these caps.
   std::shared_ptr<ActivePlan> active_;
   bool plan_was_stopped_ = false;  ///< There are caps, and no plan for them yet.
   convolve::RunArguments arguments_;

@@ -38,9 +38,9 @@ void Stream::stop() {
   set_depth(0);
 }
 
-bool Stream::set_format(GstCaps* caps, const Settings& settings) {
-  kind_ = kind_of_stream(trans_, caps);
-  const bool ok = session_.set_format(caps, settings);
+bool Stream::set_format(GstCaps* input, GstCaps* output, const Settings& settings) {
+  kind_ = kind_of_stream(trans_, input);
+  const bool ok = session_.set_format(input, output, settings);
   set_depth(ok ? chosen_depth(settings.async_depth, kind_) : 0);
   return ok;
 }
@@ -61,7 +61,13 @@ void Stream::set_depth(int wanted) {
   }
 }
 
-void Stream::prepare(const Settings& settings) {
+void Stream::prepare(GstBuffer* buffer, const Settings& settings) {
+  if (session_.is_foreign(buffer)) {
+    drain();
+    session_.adopt_context_of(buffer);
+    set_depth(wanted_);
+    gst_base_transform_reconfigure_src(trans_);
+  }
   const int wanted = chosen_depth(settings.async_depth, kind_);
   const bool planned = session_.needs_plan(settings);
   // Once frames have gone to the CPU, those that come go there one at a time.
@@ -69,6 +75,9 @@ void Stream::prepare(const Settings& settings) {
   if (planned || left_cuda || wanted != wanted_) drain();
   session_.update(settings);
   if (planned || left_cuda || wanted != wanted_) set_depth(wanted);
+  // The CPU writes system memory only.
+  if (session_.only_output_in_cuda_memory() && !session_.may_have_cuda())
+    gst_base_transform_reconfigure_src(trans_);
   const bool passthrough = session_.passthrough();
   if (passthrough == (gst_base_transform_is_passthrough(trans_) != FALSE)) return;
   // Passthrough hands upstream the pool of downstream, filtering needs one of its own.
@@ -79,10 +88,41 @@ void Stream::prepare(const Settings& settings) {
 
 GstFlowReturn Stream::filter(GstBuffer* input, GstBuffer* output) {
   GstFlowReturn flow = GST_FLOW_OK;
-  const std::unique_ptr<SentFrame> frame = session_.send(input, output, &flow);
-  return frame != nullptr ? session_.finish(*frame) : flow;
+  const std::unique_ptr<SentFrame> frame = session_.open(input, output, &flow);
+  if (frame != nullptr) flow = session_.send(*frame);
+  return flow == GST_FLOW_OK ? session_.finish(*frame) : flow;
 }
 
+GstFlowReturn Stream::generate(GstBaseTransformClass* base, GstBuffer** output) {
+  if (takes_over()) {
+    *output = nullptr;
+    return take_over(base);
+  }
+  GstBuffer* input = nullptr;
+  if (trans_->queued_buf != nullptr && session_.only_output_in_cuda_memory())
+    input = gst_buffer_ref(trans_->queued_buf);
+  GstFlowReturn flow = base->generate_output(trans_, output);
+  if (flow == Session::kRenegotiate) flow = generate_in_system_memory(base, input, output);
+  gst_clear_buffer(&input);
+  return flow;
+}
+
+/// After CUDA failed under caps of CUDA memory on the source pad alone.
+GstFlowReturn Stream::generate_in_system_memory(GstBaseTransformClass* base, GstBuffer* input,
+                                                GstBuffer** output) {
+  gst_clear_buffer(output);
+  gst_base_transform_reconfigure_src(trans_);
+  if (!gst_base_transform_reconfigure(trans_)) {
+    if (GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(trans_))) return GST_FLOW_FLUSHING;
+    GST_ELEMENT_ERROR(trans_, CORE, NEGOTIATION,
+                      ("CUDA failed, and downstream takes frames in CUDA memory only"), (nullptr));
+    return GST_FLOW_ERROR;
+  }
+  trans_->queued_buf = gst_buffer_ref(input);
+  return base->generate_output(trans_, output);
+}
+
+/// True if the queued buffer does not go its usual way: others are in flight, or have failed.
 bool Stream::takes_over() const {
   return failure_ != GST_FLOW_OK || (depth_ > 0 && !gst_base_transform_is_passthrough(trans_));
 }
@@ -103,8 +143,14 @@ GstFlowReturn Stream::filter_in_flight(GstBuffer* input, GstBuffer* output) {
   // The base class marks what it pushes itself.
   if (std::exchange(gap_, false)) GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_DISCONT);
   GstFlowReturn flow = GST_FLOW_OK;
-  std::unique_ptr<SentFrame> frame = session_.send(input, output, &flow);
-  if (frame == nullptr) {
+  std::unique_ptr<SentFrame> frame = session_.open(input, output, &flow);
+  if (frame != nullptr && session_.needs_plan(*frame)) {
+    drain();
+    flow = std::exchange(failure_, GST_FLOW_OK);
+  }
+  if (flow == GST_FLOW_OK) flow = session_.send(*frame);
+  if (flow != GST_FLOW_OK) {
+    frame.reset();
     gst_buffer_unref(output);
     return flow;
   }

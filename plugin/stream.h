@@ -28,20 +28,19 @@ class Stream {
   void stop();
 
   /// New caps; all frames have been drained. False after posting an error.
-  bool set_format(GstCaps* caps, const Settings& settings);
+  bool set_format(GstCaps* input, GstCaps* output, const Settings& settings);
 
-  /// Before a buffer: takes `settings` over. Pushes what is in flight first if it must.
-  void prepare(const Settings& settings);
+  /// Before `buffer`: takes `settings` over, and the CUDA context that it lies in. Pushes what is
+  /// in flight first if it must.
+  void prepare(GstBuffer* buffer, const Settings& settings);
 
   /// One frame at a time.
   GstFlowReturn filter(GstBuffer* input, GstBuffer* output);
 
-  /// True if the buffer that the base class has queued does not go its usual way: others are in
-  /// flight, or have failed.
-  bool takes_over() const;
-  /// Takes the queued buffer, to be pushed when it is finished. Returns what frames before it have
-  /// come to.
-  GstFlowReturn take_over(GstBaseTransformClass* base);
+  /// What becomes of the buffer that the base class has queued. Usually it is filtered as `base`
+  /// does it, and `output` given back. With frames in flight it is taken, to be pushed when it is
+  /// finished: then there is no output, and the return value is what frames before it have come to.
+  GstFlowReturn generate(GstBaseTransformClass* base, GstBuffer** output);
 
   /// A buffer was left out before it came here.
   void note_gap() { gap_ = true; }
@@ -59,6 +58,10 @@ class Stream {
 
  private:
   void set_depth(int wanted);
+  bool takes_over() const;
+  GstFlowReturn take_over(GstBaseTransformClass* base);
+  GstFlowReturn generate_in_system_memory(GstBaseTransformClass* base, GstBuffer* input,
+                                          GstBuffer** output);
   GstFlowReturn filter_in_flight(GstBuffer* input, GstBuffer* output);
 
   GstBaseTransform* trans_;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "plugin/caps.h"
+
 namespace cudaconvolve {
 namespace {
 
@@ -55,11 +57,60 @@ void prefer_own_allocator(GstBufferPool* pool, Allocation& to) {
   gst_structure_free(config);
 }
 
+/// Configures a pool of CUDA memory, which says how large its frames are: rows lie further apart
+/// than the caps say. False if it takes no such frames.
+bool configure(GstBufferPool* pool, const Request& request, guint min, guint max, guint* size) {
+  GstStructure* config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_set_params(config, request.caps, request.frame_bytes, min, max);
+  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config(pool, config)) return false;
+  config = gst_buffer_pool_get_config(pool);
+  gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);
+  gst_structure_free(config);
+  return true;
+}
+
+bool offer_cuda_pool(GstQuery* query, const Request& request, const SharedCudaContext& context) {
+  GstBufferPool* pool = request.need_pool ? context.new_pool() : nullptr;
+  guint size = 0;
+  if (pool != nullptr && configure(pool, request, 0, 0, &size))
+    gst_query_add_allocation_pool(query, pool, size, 0, 0);
+  gst_clear_object(&pool);
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  return true;
+}
+
+bool choose_cuda_pool(GstQuery* query, const Request& request, const SharedCudaContext& context) {
+  GstBufferPool* pool = nullptr;
+  guint size = 0, min = 0, max = 0;
+  const bool offered = gst_query_get_n_allocation_pools(query) > 0;
+  if (offered) gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+  if (pool != nullptr && !context.made(pool)) {
+    gst_clear_object(&pool);
+    min = max = 0;
+  }
+  if (pool == nullptr) pool = context.new_pool();
+  const bool usable = pool != nullptr && configure(pool, request, min, max, &size);
+  if (usable) {
+    // The base class configures the pool with the first allocator of the query: no other than its
+    // own will do.
+    while (gst_query_get_n_allocation_params(query) > 0)
+      gst_query_remove_nth_allocation_param(query, 0);
+    if (offered)
+      gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
+    else
+      gst_query_add_allocation_pool(query, pool, size, min, max);
+  }
+  gst_clear_object(&pool);
+  return usable;
+}
+
 }  // namespace
 
-bool offer_pool(GstQuery* query, GstAllocator* allocator) {
+bool offer_pool(GstQuery* query, GstAllocator* allocator, const SharedCudaContext& context) {
   const std::optional<Request> request = parse(query);
   if (!request) return false;
+  if (are_in_cuda_memory(request->caps)) return offer_cuda_pool(query, *request, context);
   GstAllocationParams params;
   gst_allocation_params_init(&params);
   if (allocator != nullptr) gst_query_add_allocation_param(query, allocator, &params);
@@ -77,9 +128,10 @@ bool offer_pool(GstQuery* query, GstAllocator* allocator) {
   return true;
 }
 
-bool choose_pool(GstQuery* query, GstAllocator* allocator) {
+bool choose_pool(GstQuery* query, GstAllocator* allocator, const SharedCudaContext& context) {
   const std::optional<Request> request = parse(query);
   if (!request) return false;
+  if (are_in_cuda_memory(request->caps)) return choose_cuda_pool(query, *request, context);
   GstBufferPool* pool = nullptr;
   guint size = 0;
   guint min = 0;

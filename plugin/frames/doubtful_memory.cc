@@ -3,6 +3,8 @@
 
 #include <mutex>
 
+#include "plugin/frames/cudamemory.h"
+
 namespace cudaconvolve {
 namespace {
 
@@ -36,6 +38,7 @@ void DoubtfulMemory::abandon() {
   for (GstMemory* memory : kept_) {
     GST_MINI_OBJECT_FLAG_SET(memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
     GST_OBJECT_FLAG_SET(memory->allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    keep_context_of(memory);
     abandoned().memory.push_back(memory);
   }
   kept_.clear();

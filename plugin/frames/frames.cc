@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "plugin/frames/cudamemory.h"
 #include "plugin/frames/page_locked_allocator.h"
 
 namespace cudaconvolve {
@@ -122,18 +123,24 @@ MappedFrame::~MappedFrame() {
 }
 
 Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const FrameFormat& format,
-                        GstMapFlags flags) {
+                        GstMapFlags flags, bool on_device) {
   const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
   if (meta != nullptr)
     if (Status status = check_meta(*meta, info); !status.ok()) return status;
+  const bool in_cuda_memory = is_in_cuda_memory(buffer);
+  const GstVideoInfo& layout = in_cuda_memory ? cuda_memory_layout(buffer) : info;
+  if (meta == nullptr && GST_VIDEO_INFO_FORMAT(&layout) != GST_VIDEO_INFO_FORMAT(&info))
+    return convolve::invalid_argument(
+        "the buffer's CUDA memory is of format " + format_text(GST_VIDEO_INFO_FORMAT(&layout)) +
+        ", the caps say " + format_text(GST_VIDEO_INFO_FORMAT(&info)));
 
   const std::int64_t buffer_size = static_cast<std::int64_t>(gst_buffer_get_size(buffer));
   PlaneExtent extents[convolve::kMaxPlanes];
   Placement placements[convolve::kMaxPlanes];
   bool whole_planes = true;
   for (int p = 0; p < format.plane_count; ++p) {
-    const gsize offset = meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET(&info, p);
-    const gint stride = meta ? meta->stride[p] : GST_VIDEO_INFO_PLANE_STRIDE(&info, p);
+    const gsize offset = meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET(&layout, p);
+    const gint stride = meta ? meta->stride[p] : GST_VIDEO_INFO_PLANE_STRIDE(&layout, p);
     if (offset > static_cast<gsize>(buffer_size))
       return bad_plane(p, "starts at byte " + std::to_string(offset) + " of a buffer of " +
                               std::to_string(buffer_size));
@@ -147,6 +154,9 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
   if ((flags & GST_MAP_WRITE) != 0)
     if (Status status = check_apart(format, extents); !status.ok()) return status;
 
+  // Planes that reach across blocks are merged, in system memory.
+  on_device = on_device && in_cuda_memory && whole_planes;
+  if (on_device) flags = on_the_device(flags);
   buffer_ = buffer;
   view_.format = format;
   guint blocks[GST_VIDEO_MAX_PLANES] = {};
@@ -160,7 +170,8 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
     if (m == map_count_) {
       if (!gst_buffer_map_range(buffer, block, whole_planes ? 1 : -1, &maps_[m], flags))
         return Status(convolve::Code::kDeviceError,
-                      "the buffer's memory cannot be mapped into system memory");
+                      on_device ? "the buffer's CUDA memory cannot be mapped"
+                                : "the buffer's memory cannot be mapped into system memory");
       blocks[map_count_++] = block;
     }
     const GstMapInfo& mapped = maps_[m];
@@ -173,7 +184,21 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
     page_locked = page_locked && is_page_locked(mapped.memory);
   }
   if (page_locked) view_.memory = convolve::Memory::kPageLocked;
+  if (on_device) {
+    view_.memory = convolve::Memory::kCuda;
+    view_.owner_stream = cuda_memory_stream(buffer);
+  }
   return {};
+}
+
+int alignment_of(const FrameView& frame) {
+  int alignment = convolve::kPlaneAlignment;
+  if (frame.memory != convolve::Memory::kCuda) return alignment;
+  for (int p = 0; p < frame.format.plane_count; ++p)
+    while (!convolve::rows_lie_on(reinterpret_cast<std::uintptr_t>(frame.data[p]), frame.pitch[p],
+                                  frame.format.planes[p].rows, alignment))
+      alignment /= 2;
+  return alignment;
 }
 
 FrameView field_view(const FrameView& frame, int parity) {

@@ -18,6 +18,7 @@ struct ActivePlan {
   Settings settings;
   convolve::BackendKind backend = convolve::BackendKind::kCpu;
   convolve::FrameFormat format;
+  int alignment = convolve::kPlaneAlignment;  ///< As Options::alignment.
   std::shared_ptr<convolve::Device> device;
   std::unique_ptr<convolve::Convolver> convolver;
 };
@@ -57,6 +58,11 @@ struct SentFrame {
   convolve::RunArguments arguments;
   convolve::Status sent;  ///< What sending it came to; if it failed there is no `frame`.
   std::unique_ptr<convolve::FrameInFlight> frame;
+
+  bool comes_in_cuda_memory() const { return source->view().memory == convolve::Memory::kCuda; }
+  bool leaves_in_cuda_memory() const {
+    return destination->view().memory == convolve::Memory::kCuda;
+  }
 };
 
 }  // namespace cudaconvolve

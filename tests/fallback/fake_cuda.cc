@@ -9,14 +9,17 @@
 //   before)
 //
 // All are read at every step. A device that is lost never comes to rest, and fails all its frames.
+#include <dlfcn.h>
 #include <algorithm>
 #include <atomic>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/core/plan/prepared_plan.h"
@@ -49,6 +52,38 @@ bool fails_at_frame(int n) {
   return fails_at("frame:" + std::to_string(n));
 }
 
+/// The stand-in for the driver (tests/cuda_memory/fake_driver.h), where a test has one: then frames
+/// may lie in its device memory, and the device works in one of its contexts.
+struct FakeDriver {
+  void* (*current)() = nullptr;
+  void* (*primary)(int device) = nullptr;
+  int (*device_of)(void* context) = nullptr;
+  void* (*context_of)(const void* address) = nullptr;
+};
+
+const FakeDriver& fake_driver() {
+  static const FakeDriver found = [] {
+    FakeDriver driver;
+    if (void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {
+      const auto find = [library](const char* name, auto& function) {
+        function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+      };
+      find("fake_driver_current", driver.current);
+      find("fake_driver_primary", driver.primary);
+      find("fake_driver_device_of", driver.device_of);
+      find("fake_driver_context_of", driver.context_of);
+      dlclose(library);
+    }
+    return driver;
+  }();
+  return found;
+}
+
+/// The context in which memory of the device was taken; null for memory of the host.
+void* context_of(const void* address) {
+  return fake_driver().context_of != nullptr ? fake_driver().context_of(address) : nullptr;
+}
+
 /// What a device and its frames know of each other.
 struct Progress {
   std::atomic<int> sent{0};  ///< Frames.
@@ -57,6 +92,7 @@ struct Progress {
   std::atomic<bool> measures_copies{false};
   std::shared_ptr<const StopSignal> stop;
   std::chrono::steady_clock::time_point last_end{};
+  void* context = nullptr;
 };
 
 class FakeFrame final : public FrameInFlight {
@@ -108,12 +144,17 @@ class FakeFrame final : public FrameInFlight {
 /// `progress` outlives the job.
 class FakeJob final : public Job {
  public:
-  FakeJob(std::unique_ptr<Job> job, const Progress& progress)
-      : job_(std::move(job)), progress_(progress) {}
+  FakeJob(std::unique_ptr<Job> job, Progress& progress, int alignment)
+      : job_(std::move(job)), progress_(progress), alignment_(alignment) {}
   MaskStorage storage() const override { return MaskStorage::kConstantMemory; }
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override {
-    if (!fails_at_frame(progress_.sent + 1) && !progress_.lost)
-      return job_->run(src, dst, arguments);
+    for (const FrameView* frame : {&src, &dst})
+      if (Status status = check(*frame); !status.ok()) return status;
+    if (!fails_at_frame(progress_.sent + 1) && !progress_.lost) {
+      FrameView from = src, to = dst;
+      from.memory = to.memory = Memory::kHost;
+      return job_->run(from, to, arguments);
+    }
     // What a kernel that died leaves behind is no picture.
     for (int p = 0; p < dst.format.plane_count; ++p)
       for (int y = 0; y < dst.format.planes[p].rows; ++y)
@@ -123,15 +164,35 @@ class FakeJob final : public Job {
   }
 
  private:
+  /// What would be an illegal address on a GPU, or a plane that the kernel does not serve.
+  Status check(const FrameView& frame) {
+    for (int p = 0; p < frame.format.plane_count; ++p) {
+      const PlaneFormat& plane = frame.format.planes[p];
+      if (plane.rows == 0) continue;
+      void* const context = context_of(frame.data[p]);
+      if (context != (frame.memory == Memory::kCuda ? progress_.context : nullptr)) {
+        progress_.lost = true;
+        return Status(Code::kDeviceLost, "the fake device met an illegal address");
+      }
+      if (frame.memory == Memory::kCuda && has_filtered(plane) &&
+          !rows_lie_on(reinterpret_cast<std::uintptr_t>(frame.data[p]), frame.pitch[p], plane.rows,
+                       alignment_))
+        return invalid_argument("the form was planned for planes that lie otherwise");
+    }
+    return {};
+  }
+
   std::unique_ptr<Job> job_;
-  const Progress& progress_;
+  Progress& progress_;
+  int alignment_;
 };
 
 class FakeDevice final : public Device {
  public:
-  FakeDevice(std::shared_ptr<Device> cpu, std::shared_ptr<const StopSignal> stop)
+  FakeDevice(std::shared_ptr<Device> cpu, void* context, std::shared_ptr<const StopSignal> stop)
       : cpu_(std::move(cpu)) {
     progress_->stop = std::move(stop);
+    progress_->context = context;
     capabilities_.backend = BackendKind::kCuda;
     capabilities_.name = "fake";
     capabilities_.compute_capability = 90;
@@ -147,7 +208,8 @@ class FakeDevice final : public Device {
     if (!on_cpu.ok()) return on_cpu.status();
     auto job = cpu_->prepare(format, on_cpu.value());
     if (!job.ok()) return job.status();
-    return std::unique_ptr<Job>(new FakeJob(std::move(job.value()), *progress_));
+    return std::unique_ptr<Job>(
+        new FakeJob(std::move(job.value()), *progress_, form_info(planned.plan.form).alignment));
   }
 
   /// Here an error of any call before comes to light.
@@ -173,6 +235,11 @@ class FakeDevice final : public Device {
 
   std::uint64_t last_kernel_ns() const override { return cpu_->last_kernel_ns(); }
 
+  NativeContext native_context() const override {
+    void* const context = progress_->context;
+    return {context, context != nullptr ? fake_driver().device_of(context) : 0};
+  }
+
  private:
   std::shared_ptr<Device> cpu_;
   DeviceCapabilities capabilities_;
@@ -185,16 +252,23 @@ bool has_cuda_backend() {
   return true;
 }
 
-Result<std::shared_ptr<Device>> open_cuda_device(int, bool use_current_context, LogCallback log,
+Result<std::shared_ptr<Device>> open_cuda_device(int device_id, bool use_current_context,
+                                                 LogCallback log,
                                                  std::shared_ptr<const StopSignal> stop) {
   if (fails_at("open")) return failure();
+  void* context = nullptr;
+  if (fake_driver().primary != nullptr) {
+    context = use_current_context ? fake_driver().current()
+                                  : fake_driver().primary(device_id < 0 ? 0 : device_id);
+    if (context == nullptr) return Status(Code::kNoDevice, "there is no such fake device");
+  }
   if (log)
     log(LogLevel::kInfo, std::string("the fake device is open in the ") +
                              (use_current_context ? "current" : "primary") + " context");
   Result<std::shared_ptr<Device>> cpu = open_cpu_device(0, {}, stop);
   if (!cpu.ok()) return cpu.status();
   return std::shared_ptr<Device>(
-      std::make_shared<FakeDevice>(std::move(cpu.value()), std::move(stop)));
+      std::make_shared<FakeDevice>(std::move(cpu.value()), context, std::move(stop)));
 }
 
 }  // namespace convolve

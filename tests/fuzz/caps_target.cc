@@ -23,9 +23,12 @@ GstCaps* template_caps(GstElement* element) {
   return caps;
 }
 
+/// Frames here are in system memory: CUDA memory is on no pad without CUDA.
 bool fits_template(GstElement* element, GstCaps* caps) {
   GstCaps* known = template_caps(element);
-  const bool fits = gst_caps_can_intersect(known, caps) != FALSE;
+  const bool fits =
+      gst_caps_can_intersect(known, caps) != FALSE &&
+      !gst_caps_features_contains(gst_caps_get_features(caps, 0), "memory:CUDAMemory");
   gst_caps_unref(known);
   return fits;
 }

@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances in_flight order check soak exits sweep memcheck racecheck
-            initcheck synccheck residues start_stop contexts fault sizes epilogues alignments large giant storm
+            initcheck synccheck residues start_stop contexts cuda_memory fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid pipelines_speed live mutants)
 
 # Every kernel against the exact reference, all cases.
@@ -139,6 +139,22 @@ suite_start_stop() { "$here/tests/start_stop" cuda "${START_STOP_CYCLES:-10000}"
 
 # Two linked elements that start and stop at once, each asking the other for its CUDA context.
 suite_contexts() { "$here/tests/context_cycles" cuda "${CONTEXT_CYCLES:-10000}"; }
+
+# Random streams of frames in CUDA memory: $CUDA_MEMORY_FRAMES of them (default 20,000), in as many
+# processes as there are cores, each of which starts anew after 500 frames: a new process has new
+# contexts. $CUDA_MEMORY_DEVICES GPUs take part.
+suite_cuda_memory() {
+  local frames=${CUDA_MEMORY_FRAMES:-20000} devices=${CUDA_MEMORY_DEVICES:-1} part=500
+  export G_DEBUG=fatal-warnings,fatal-criticals
+  seq 1 "$part" "$frames" | xargs -P "$(nproc)" -I '{}' timeout 300 \
+    "$here/tests/cuda_memory_storm" "$part" 200 '{}000' "$devices" >"$out/cuda_memory_parts.log"
+  local status=$?
+  grep -v '^figure' "$out/cuda_memory_parts.log" || true
+  awk '/^figure/ { frames += $2; cases += $5; failed += $(NF - 1) }
+    END { printf "figure: %d frames in CUDA memory in %d cases, %d failed\n", frames, cases, failed }' \
+    "$out/cuda_memory_parts.log"
+  return "$status"
+}
 
 # Faults at frame 100 of 300, with the module that can raise them: an illegal address, memory that
 # is exhausted, a kernel that polls for ever, and one that hangs where only the host can see it. The

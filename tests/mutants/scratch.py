@@ -19,6 +19,13 @@ GTEST_FAILURE = re.compile(r"^\[  FAILED  \] ([^ (,]+)", re.M)
 OUR_FAILURE = re.compile(r"^FAIL (.*)$", re.M)
 
 
+def gst_cuda():
+    """Frames in CUDA memory are tested without the CUDA backend where the libraries are."""
+    nvcc = shutil.which("nvcc", path=os.environ.get("PATH", "") + ":/usr/local/cuda/bin")
+    found = subprocess.run(["pkg-config", "--exists", "gstreamer-cuda-1.0"], check=False)
+    return "enabled" if nvcc and found.returncode == 0 else "disabled"
+
+
 class ScratchError(Exception):
     """The unchanged tree does not build or pass."""
 
@@ -95,7 +102,7 @@ class Scratch:
         if self._options.cuda:
             options += ["-Dcuda=enabled", f"-Dcuda-archs={self._options.cuda_archs}"]
         else:
-            options += ["-Dcuda=disabled"]
+            options += ["-Dcuda=disabled", f"-Dgst-cuda={gst_cuda()}"]
         self._run(["meson", "setup", str(self._build), str(self._source)] + options)
         targets = {target["id"]: [os.path.relpath(name, self._build)
                                   for name in target["filename"]]

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// How an element finds and shares a CUDA context, on a stand-in for GStreamer's CUDA library: what
-// it has afterwards, and that nobody waits for it while it asks.
-#include <gst/cuda/gstcudacontext.h>
+// How an element finds and shares a CUDA context, on a stand-in for the driver: what it has
+// afterwards, and that nobody waits for it while it asks.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/cuda_memory/fake_driver.h"
 #include "tests/gpu/cuda_context.h"
 #include "tests/support/element.h"
 
@@ -152,9 +152,9 @@ TEST_F(Contexts, TheNeighboursAreAskedFirst) {
 TEST_F(Contexts, NoContextStaysCurrent) {
   behind_.asked = [&] { return contexts_[0]; };
   ASSERT_TRUE(start());
-  EXPECT_EQ(fake_gst_cuda_pushed(), 0);
+  EXPECT_EQ(fake_driver_current(), nullptr);
   stop();
-  EXPECT_EQ(fake_gst_cuda_pushed(), 0);
+  EXPECT_EQ(fake_driver_current(), nullptr);
 }
 
 TEST_F(Contexts, TheApplicationMayAnswer) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What an instance of the element consists of, for the sources that hold its vmethods.
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include <string>
+
+#include "plugin/frames/cudamemory.h"
+#include "plugin/gstcudaconvolve.h"
+#include "plugin/properties.h"
+#include "plugin/statistics.h"
+#include "plugin/stop_reasons.h"
+#include "plugin/stream.h"
+
+namespace cudaconvolve {
+
+/// The C++ part of an instance. `context`, `stop` and `stream` guard themselves, and the rest is
+/// guarded by the object lock.
+struct Parts {
+  explicit Parts(GstCudaConvolve* self);
+
+  SharedCudaContext context;
+  StopReasons stop;
+  Stream stream;
+  Properties properties;
+  std::string active_plan;
+  Statistics statistics;
+};
+
+/// A copy of what the user asked for.
+Settings snapshot(GstCudaConvolve* self);
+
+/// Makes what the session knows visible to the application.
+void publish(GstCudaConvolve* self);
+
+/// Installs the vmethods about caps, memory and pools.
+void install_negotiation(GstBaseTransformClass* transform_class);
+
+}  // namespace cudaconvolve
+
+struct _GstCudaConvolve {
+  GstBaseTransform parent;
+  cudaconvolve::Parts* parts;
+};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The vmethods by which the element agrees with its neighbours: caps, memory and pools.
+#include "plugin/caps.h"
+#include "plugin/element.h"
+#include "plugin/frames/allocation.h"
+#include "plugin/log.h"
+#include "plugin/report.h"
+
+namespace cudaconvolve {
+namespace {
+
+/// GST_TYPE_BASE_TRANSFORM, whose vmethods come first or last.
+GstBaseTransformClass* g_base_class = nullptr;
+
+Parts& parts_of(GstBaseTransform* trans) {
+  return *GST_CUDA_CONVOLVE(trans)->parts;
+}
+
+/// Before a start everything that a start may bring is possible: neighbours are linked then.
+bool may_have_cuda_memory(GstBaseTransform* trans) {
+  return knows_cuda_memory() && convolve::has_backend(convolve::BackendKind::kCuda) &&
+         parts_of(trans).stream.session().may_have_cuda() &&
+         snapshot(GST_CUDA_CONVOLVE(trans)).backend != BackendChoice::kCpu;
+}
+
+GstCaps* transform_caps(GstBaseTransform* trans, GstPadDirection /*direction*/, GstCaps* caps,
+                        GstCaps* filter) {
+  GstCaps* other = caps_of_other_side(caps, may_have_cuda_memory(trans));
+  if (filter == nullptr) return other;
+  GstCaps* filtered = gst_caps_intersect_full(filter, other, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref(other);
+  return filtered;
+}
+
+/// Frames stay in the memory in which they come if the other side takes them so.
+GstCaps* fixate_caps(GstBaseTransform* trans, GstPadDirection direction, GstCaps* caps,
+                     GstCaps* othercaps) {
+  return g_base_class->fixate_caps(trans, direction, caps, prefer_memory_of(caps, othercaps));
+}
+
+gboolean set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps* outcaps) {
+  GstCudaConvolve* self = GST_CUDA_CONVOLVE(trans);
+  return guarded(self, FALSE, [&]() -> gboolean {
+    Stream& stream = self->parts->stream;
+    const bool ok = stream.set_format(incaps, outcaps, snapshot(self));
+    gst_base_transform_set_passthrough(trans, ok && stream.session().passthrough());
+    publish(self);
+    return ok ? TRUE : FALSE;
+  });
+}
+
+gboolean get_unit_size(GstBaseTransform* /*trans*/, GstCaps* caps, gsize* size) {
+  return frame_bytes(caps, size) ? TRUE : FALSE;
+}
+
+/// Frames of all supported formats have one fixed size; the base class would otherwise want input
+/// buffers of whole multiples of it and refuse padded ones.
+gboolean transform_size(GstBaseTransform* /*trans*/, GstPadDirection /*direction*/,
+                        GstCaps* /*caps*/, gsize /*size*/, GstCaps* othercaps, gsize* othersize) {
+  return frame_bytes(othercaps, othersize) ? TRUE : FALSE;
+}
+
+gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decide_query, GstQuery* query) {
+  if (!g_base_class->propose_allocation(trans, decide_query, query)) return FALSE;
+  // Passthrough: downstream has answered.
+  if (decide_query == nullptr) return TRUE;
+  Parts& parts = parts_of(trans);
+  return guarded(trans, FALSE, [&]() -> gboolean {
+    return offer_pool(query, parts.stream.session().allocator(), parts.context) ? TRUE : FALSE;
+  });
+}
+
+gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
+  Parts& parts = parts_of(trans);
+  return guarded(trans, FALSE,
+                 [&]() -> gboolean {
+                   return choose_pool(query, parts.stream.session().allocator(), parts.context)
+                              ? TRUE
+                              : FALSE;
+                 }) &&
+         g_base_class->decide_allocation(trans, query);
+}
+
+}  // namespace
+
+void install_negotiation(GstBaseTransformClass* transform_class) {
+  g_base_class = GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));
+  transform_class->transform_caps = GST_DEBUG_FUNCPTR(transform_caps);
+  transform_class->fixate_caps = GST_DEBUG_FUNCPTR(fixate_caps);
+  transform_class->set_caps = GST_DEBUG_FUNCPTR(set_caps);
+  transform_class->get_unit_size = GST_DEBUG_FUNCPTR(get_unit_size);
+  transform_class->transform_size = GST_DEBUG_FUNCPTR(transform_size);
+  transform_class->propose_allocation = GST_DEBUG_FUNCPTR(propose_allocation);
+  transform_class->decide_allocation = GST_DEBUG_FUNCPTR(decide_allocation);
+}
+
+}  // namespace cudaconvolve

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tests/cuda_memory/cuda_line.h"
+
+#include <gtest/gtest.h>
+
+namespace cuda_frames {
+
+std::string text(const Memories& memories) {
+  const auto name = [](bool cuda) { return cuda ? "CUDA memory" : "system memory"; };
+  return std::string(name(memories.in_cuda)) + " to " + name(memories.out_cuda);
+}
+
+Line::Line(const check::Settings& settings) : harness_(settings) {
+  gst_video_info_init(&info_);
+}
+
+void Line::set_caps(const GstVideoInfo& info, Memories memories) {
+  info_ = info;
+  in_cuda_ = memories.in_cuda;
+  gst_harness_set_caps(harness_.get(), caps_of(info, memories.in_cuda),
+                       caps_of(info, memories.out_cuda));
+}
+
+void Line::set_input_caps(const GstVideoInfo& info, bool cuda) {
+  info_ = info;
+  in_cuda_ = cuda;
+  gst_harness_set_src_caps(harness_.get(), caps_of(info, cuda));
+}
+
+Context Line::context() {
+  return context_ != nullptr ? context_ : shared_by(element());
+}
+
+GstFlowReturn Line::push(int number) {
+  const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(number));
+  return harness_.push_buffer(in_cuda_ ? upload(context(), info_, frame, number)
+                                       : check::make_buffer(frame, number));
+}
+
+std::string Line::take(int number, const oracle::Mask& mask, bool out_cuda,
+                       const oracle::Options& options) {
+  GstBuffer* buffer = gst_harness_pull(harness_.get());
+  if (buffer == nullptr) return "frame " + std::to_string(number) + " is lost";
+  std::string problem;
+  if (GST_BUFFER_PTS(buffer) != static_cast<GstClockTime>(number) * (GST_SECOND / 25))
+    problem += "another frame has come; ";
+  if (is_in_cuda_memory(buffer) != out_cuda) problem += "it is in the other memory; ";
+  const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(number));
+  const std::int64_t differing = oracle::differing_samples(
+      info_, picture_of(buffer, info_), oracle::expected(info_, frame, mask, options));
+  if (differing > 0) problem += std::to_string(differing) + " samples differ; ";
+  gst_buffer_unref(buffer);
+  return problem.empty() ? problem : "frame " + std::to_string(number) + ": " + problem;
+}
+
+void Line::expect(int number, const oracle::Mask& mask, bool out_cuda,
+                  const oracle::Options& options) {
+  EXPECT_EQ(take(number, mask, out_cuda, options), "");
+}
+
+}  // namespace cuda_frames
