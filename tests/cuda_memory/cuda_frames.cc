@@ -6,6 +6,10 @@
 #include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
+#if __has_include(<gst/cuda/gstcudastream.h>)
+#include <gst/cuda/gstcudastream.h>
+#define HAVE_STREAMS
+#endif
 
 #include <algorithm>
 
@@ -48,7 +52,7 @@ HostPlane host_plane(const oracle::Bytes& frame, const GstVideoInfo& info, guint
 
 /// To the device, or back.
 bool copy_plane(GstCudaContext* context, CUdeviceptr device, std::size_t pitch,
-                const HostPlane& host, bool up) {
+                const HostPlane& host, bool up, CUstream stream = nullptr) {
   CUDA_MEMCPY2D copy = {};
   copy.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
   copy.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
@@ -60,16 +64,23 @@ bool copy_plane(GstCudaContext* context, CUdeviceptr device, std::size_t pitch,
   copy.WidthInBytes = std::min(host.pitch, pitch);
   copy.Height = static_cast<std::size_t>(host.rows);
   if (!gst_cuda_context_push(context)) return false;
-  const bool copied = CuMemcpy2D(&copy) == CUDA_SUCCESS;
+  const bool copied =
+      (stream != nullptr ? CuMemcpy2DAsync(&copy, stream) : CuMemcpy2D(&copy)) == CUDA_SUCCESS;
   gst_cuda_context_pop(nullptr);
   return copied;
 }
 
 /// A buffer of frames of `info` from a new pool.
-GstBuffer* from_pool(const Context& context, const GstVideoInfo& info) {
+GstBuffer* from_pool(const Context& context, const GstVideoInfo& info, gpointer stream = nullptr) {
   gst_cuda_memory_init_once();
   GstBufferPool* pool = gst_cuda_buffer_pool_new(context.get());
   GstStructure* config = gst_buffer_pool_get_config(pool);
+#ifdef HAVE_STREAMS
+  if (stream != nullptr)
+    gst_buffer_pool_config_set_cuda_stream(config, static_cast<GstCudaStream*>(stream));
+#else
+  (void)stream;
+#endif
   GstCaps* caps = caps_of(info, true);
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
                                     0);
@@ -85,7 +96,7 @@ GstBuffer* from_pool(const Context& context, const GstVideoInfo& info) {
 /// Copies the planes of `frame` to or from where `offsets` and `pitches` say, in bytes from the
 /// buffer's first one.
 bool copy_planes(GstBuffer* buffer, const GstVideoInfo& info, const oracle::Bytes& frame,
-                 const gsize* offsets, const gint* pitches, bool up) {
+                 const gsize* offsets, const gint* pitches, bool up, CUstream stream = nullptr) {
   GstCudaContext* const context = GST_CUDA_MEMORY_CAST(gst_buffer_peek_memory(buffer, 0))->context;
   GstMapInfo map;
   unsigned flags = up ? GST_MAP_WRITE : GST_MAP_READ;
@@ -93,8 +104,9 @@ bool copy_planes(GstBuffer* buffer, const GstVideoInfo& info, const oracle::Byte
   if (!gst_buffer_map(buffer, &map, static_cast<GstMapFlags>(flags))) return false;
   bool copied = true;
   for (guint p = 0; copied && p < GST_VIDEO_INFO_N_PLANES(&info); ++p)
-    copied = copy_plane(context, reinterpret_cast<CUdeviceptr>(map.data) + offsets[p],
-                        static_cast<std::size_t>(pitches[p]), host_plane(frame, info, p), up);
+    copied =
+        copy_plane(context, reinterpret_cast<CUdeviceptr>(map.data) + offsets[p],
+                   static_cast<std::size_t>(pitches[p]), host_plane(frame, info, p), up, stream);
   gst_buffer_unmap(buffer, &map);
   return copied;
 }
@@ -161,6 +173,34 @@ GstBuffer* upload(const Context& context, const GstVideoInfo& info, const oracle
     gst_clear_buffer(&buffer);
   return buffer != nullptr ? stamped(buffer, number) : nullptr;
 }
+
+#ifdef HAVE_STREAMS
+bool has_streams() {
+  return true;
+}
+
+GstBuffer* upload_on_a_stream(const Context& context, const GstVideoInfo& info,
+                              const oracle::Bytes& frame, int number) {
+  GstCudaStream* stream = gst_cuda_stream_new(context.get());
+  if (stream == nullptr) return nullptr;
+  GstBuffer* buffer = from_pool(context, info, stream);
+  const auto handle = static_cast<CUstream>(gst_cuda_stream_get_handle(stream));
+  gst_cuda_stream_unref(stream);  // The memory keeps it.
+  if (buffer == nullptr) return nullptr;
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  if (!copy_planes(buffer, info, frame, meta->offset, meta->stride, /*up=*/true, handle))
+    gst_clear_buffer(&buffer);
+  return buffer != nullptr ? stamped(buffer, number) : nullptr;
+}
+#else
+bool has_streams() {
+  return false;
+}
+
+GstBuffer* upload_on_a_stream(const Context&, const GstVideoInfo&, const oracle::Bytes&, int) {
+  return nullptr;
+}
+#endif
 
 GstBuffer* upload_anywhere(const Context& context, const GstVideoInfo& info,
                            const oracle::Bytes& frame, int number, std::mt19937& random) {

@@ -37,6 +37,14 @@ GstCaps* caps_of(const GstVideoInfo& info, bool cuda);
 GstBuffer* upload(const Context& context, const GstVideoInfo& info, const oracle::Bytes& frame,
                   int number = 0);
 
+/// True if memory may be in the making on a stream of its own: from GStreamer 1.24 on.
+bool has_streams();
+
+/// As upload(), but the copy is asked for on a new stream, which nobody waits for here; null where
+/// there are no streams.
+GstBuffer* upload_on_a_stream(const Context& context, const GstVideoInfo& info,
+                              const oracle::Bytes& frame, int number);
+
 /// The same in planes at any address and of any pitch that samples allow, drawn from `random`, with
 /// foreign bytes around them.
 GstBuffer* upload_anywhere(const Context& context, const GstVideoInfo& info,

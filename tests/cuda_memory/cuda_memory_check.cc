@@ -34,6 +34,7 @@ class CudaMemory : public testing::Test {
     for (const char* name : {"FAKE_CUDA_MS", "FAKE_CUDA_FAILS", "FAKE_CUDA_CODE"})
       unsetenv(name);
     fake_driver_allow(-1);
+    fake_driver_delay(0);
     if (lost_) return;
     EXPECT_EQ(fake_driver_blocks(), blocks_before_) << "device memory is left";
     EXPECT_EQ(fake_driver_contexts(), 0) << "a context is left";
@@ -171,6 +172,25 @@ TEST_F(CudaMemory, WithoutAMetaThePlanesLieAsTheMemorySays) {
   gst_buffer_unref(pooled);
   ASSERT_EQ(line.push_buffer(bare), GST_FLOW_OK);
   line.expect(1, kMask, true);
+}
+
+/// A slow producer: each frame is complete some milliseconds after it was pushed.
+TEST_F(CudaMemory, WhatIsInTheMakingIsWaitedForOnTheDevice) {
+  if (!cuda_frames::has_streams()) GTEST_SKIP() << "GStreamer 1.22 has no streams";
+  for (const bool out_cuda : {false, true})
+    for (const int depth : {0, 3}) {
+      Line line(settings(kMask, depth));
+      line.set_caps(info_, {true, out_cuda});
+      fake_driver_delay(3);
+      for (int n = 1; n <= 8; ++n)
+        ASSERT_EQ(
+            line.push_buffer(cuda_frames::upload_on_a_stream(
+                line.context(), info_, oracle::random_frame(info_, static_cast<unsigned>(n)), n)),
+            GST_FLOW_OK);
+      for (int n = 1; n <= 8; ++n)
+        line.expect(n, kMask, out_cuda);
+      fake_driver_delay(0);
+    }
 }
 
 TEST_F(CudaMemory, FramesStayInTheMemoryInWhichTheyCome) {

@@ -9,19 +9,42 @@
 
 #include <cuda.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
+#include <utility>
 #include <vector>
 
 struct CUctx_st {
   int device = 0;
   bool primary = false;
+};
+
+/// Does one thing after another, each at its time, in a thread that begins with the first.
+struct CUstream_st {
+ public:
+  ~CUstream_st();
+  void add(std::function<void()> work);
+  void wait();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> work_;  ///< The first one is being done.
+  bool ending_ = false;
+  std::thread thread_;
 };
 
 namespace {
@@ -38,11 +61,17 @@ struct Driver {
   std::map<int, CUcontext> primary;
   int allowed = -1;
   bool broken = false;
+  int delay = 0;  ///< Of copies on streams, in milliseconds.
 };
 
 Driver& driver() {
   static Driver& driver = *new Driver;
   return driver;
+}
+
+int delay() {
+  const std::lock_guard lock(driver().mutex);
+  return driver().delay;
 }
 
 thread_local std::vector<CUcontext> stack;
@@ -59,6 +88,32 @@ int device_count() {
 bool is_broken() {
   const std::lock_guard lock(driver().mutex);
   return driver().broken;
+}
+
+bool reaches(CUdeviceptr first, std::size_t pitch, std::size_t row_bytes, std::size_t rows);
+
+CUresult check(const CUDA_MEMCPY2D& copy) {
+  if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (copy.WidthInBytes == 0 || copy.Height == 0) return CUDA_SUCCESS;
+  if (copy.srcMemoryType != CU_MEMORYTYPE_HOST &&
+      !reaches(copy.srcDevice, copy.srcPitch, copy.WidthInBytes, copy.Height))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (copy.dstMemoryType != CU_MEMORYTYPE_HOST &&
+      !reaches(copy.dstDevice, copy.dstPitch, copy.WidthInBytes, copy.Height))
+    return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+void copy_rows(const CUDA_MEMCPY2D& copy) {
+  const auto* from = static_cast<const char*>(copy.srcMemoryType == CU_MEMORYTYPE_HOST
+                                                  ? copy.srcHost
+                                                  : reinterpret_cast<const void*>(copy.srcDevice));
+  auto* to = static_cast<char*>(copy.dstMemoryType == CU_MEMORYTYPE_HOST
+                                    ? copy.dstHost
+                                    : reinterpret_cast<void*>(copy.dstDevice));
+  for (std::size_t y = 0; y < copy.Height; ++y)
+    std::memcpy(to + (copy.dstY + y) * copy.dstPitch + copy.dstXInBytes,
+                from + (copy.srcY + y) * copy.srcPitch + copy.srcXInBytes, copy.WidthInBytes);
 }
 
 CUcontext new_context(int device, bool primary) {
@@ -101,6 +156,42 @@ CUresult take(CUdeviceptr* address, std::size_t bytes) {
 
 }  // namespace
 
+CUstream_st::~CUstream_st() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void CUstream_st::add(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  work_.push_back(std::move(work));
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_all();
+}
+
+void CUstream_st::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return work_.empty(); });
+}
+
+void CUstream_st::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !work_.empty(); });
+    if (work_.empty()) return;
+    const std::function<void()>& work = work_.front();
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay()));
+    work();
+    lock.lock();
+    work_.pop_front();
+    changed_.notify_all();
+  }
+}
+
 extern "C" {
 
 void* fake_driver_current(void) {
@@ -125,6 +216,13 @@ void* fake_driver_context_of(const void* address) {
 void fake_driver_allow(int count) {
   const std::lock_guard lock(driver().mutex);
   driver().allowed = count;
+}
+void fake_driver_delay(int milliseconds) {
+  const std::lock_guard lock(driver().mutex);
+  driver().delay = milliseconds;
+}
+void fake_driver_wait_for(void* stream) {
+  static_cast<CUstream>(stream)->wait();
 }
 void fake_driver_break(int broken) {
   const std::lock_guard lock(driver().mutex);
@@ -246,39 +344,45 @@ CUresult cuMemFreeHost(void* address) {
 }
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) {
-  if (is_broken()) return CUDA_ERROR_ILLEGAL_ADDRESS;
-  if (copy->WidthInBytes == 0 || copy->Height == 0) return CUDA_SUCCESS;
-  const bool from_host = copy->srcMemoryType == CU_MEMORYTYPE_HOST;
-  const bool to_host = copy->dstMemoryType == CU_MEMORYTYPE_HOST;
-  if (!from_host && !reaches(copy->srcDevice, copy->srcPitch, copy->WidthInBytes, copy->Height))
-    return CUDA_ERROR_INVALID_VALUE;
-  if (!to_host && !reaches(copy->dstDevice, copy->dstPitch, copy->WidthInBytes, copy->Height))
-    return CUDA_ERROR_INVALID_VALUE;
-  const auto* from = static_cast<const char*>(
-      from_host ? copy->srcHost : reinterpret_cast<const void*>(copy->srcDevice));
-  auto* to = static_cast<char*>(to_host ? copy->dstHost : reinterpret_cast<void*>(copy->dstDevice));
-  for (std::size_t y = 0; y < copy->Height; ++y)
-    std::memcpy(to + (copy->dstY + y) * copy->dstPitch + copy->dstXInBytes,
-                from + (copy->srcY + y) * copy->srcPitch + copy->srcXInBytes, copy->WidthInBytes);
+  if (CUresult result = check(*copy); result != CUDA_SUCCESS) return result;
+  copy_rows(*copy);
   return CUDA_SUCCESS;
 }
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream) {
-  return cuMemcpy2D_v2(copy);
+/// What comes from the host is taken at once, as from any memory that is not page-locked.
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  if (CUresult result = check(*copy); result != CUDA_SUCCESS) return result;
+  CUDA_MEMCPY2D later = *copy;
+  const std::size_t bytes =
+      copy->Height == 0 ? 0 : (copy->Height - 1) * copy->srcPitch + copy->WidthInBytes;
+  std::shared_ptr<std::vector<char>> taken;
+  if (copy->srcMemoryType == CU_MEMORYTYPE_HOST) {
+    const auto* first =
+        static_cast<const char*>(copy->srcHost) + copy->srcY * copy->srcPitch + copy->srcXInBytes;
+    taken = std::make_shared<std::vector<char>>(first, first + bytes);
+    later.srcHost = taken->data();
+    later.srcY = later.srcXInBytes = 0;
+  }
+  const auto work = [later, taken] { copy_rows(later); };
+  if (stream == nullptr)
+    work();
+  else
+    stream->add(work);
+  return CUDA_SUCCESS;
 }
-
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  *stream = reinterpret_cast<CUstream>(new int(0));
+  *stream = new CUstream_st;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  delete reinterpret_cast<int*>(stream);
+  delete stream;
   return CUDA_SUCCESS;
 }
 #undef cuStreamDestroy
 CUresult cuStreamDestroy(CUstream stream) {
   return cuStreamDestroy_v2(stream);
 }
-CUresult cuStreamSynchronize(CUstream) {
+CUresult cuStreamSynchronize(CUstream stream) {
+  if (stream != nullptr) stream->wait();
   return is_broken() ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
 }
 }

@@ -18,6 +18,11 @@ void* fake_driver_context_of(const void* address);
 /// From now on `count` blocks of device memory can be taken, and no more; -1 = any number.
 void fake_driver_allow(int count);
 
+/// Copies on a stream are done so many milliseconds after they are asked for, one behind the other.
+void fake_driver_delay(int milliseconds);
+/// Waits until all copies on `stream` are done, as a stream of the device would.
+void fake_driver_wait_for(void* stream);
+
 /// Every call fails from now on, as after a sticky error; 0 ends it.
 void fake_driver_break(int broken);
 

@@ -59,6 +59,7 @@ struct FakeDriver {
   void* (*primary)(int device) = nullptr;
   int (*device_of)(void* context) = nullptr;
   void* (*context_of)(const void* address) = nullptr;
+  void (*wait_for)(void* stream) = nullptr;
 };
 
 const FakeDriver& fake_driver() {
@@ -72,6 +73,7 @@ const FakeDriver& fake_driver() {
       find("fake_driver_primary", driver.primary);
       find("fake_driver_device_of", driver.device_of);
       find("fake_driver_context_of", driver.context_of);
+      find("fake_driver_wait_for", driver.wait_for);
       dlclose(library);
     }
     return driver;
@@ -150,6 +152,8 @@ class FakeJob final : public Job {
   Status run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) override {
     for (const FrameView* frame : {&src, &dst})
       if (Status status = check(*frame); !status.ok()) return status;
+    for (const FrameView* frame : {&src, &dst})
+      if (frame->owner_stream != nullptr) fake_driver().wait_for(frame->owner_stream);
     if (!fails_at_frame(progress_.sent + 1) && !progress_.lost) {
       FrameView from = src, to = dst;
       from.memory = to.memory = Memory::kHost;
