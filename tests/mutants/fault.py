@@ -15,3 +15,11 @@ class Fault:
     old: str
     new: str
     cuda: bool = False
+
+    def problem_in(self, text):
+        """What keeps it from being planted in the text of its file, or None."""
+        count = text.count(self.old)
+        return None if count == 1 else f"its text occurs {count} times in {self.path}, not once"
+
+    def planted_in(self, text):
+        return text.replace(self.old, self.new)

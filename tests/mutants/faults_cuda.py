@@ -121,8 +121,7 @@ CUDA = [
     Fault("cuda-waits-end-at-once", "kernels/cuda/runtime/wait.cc", "*ready = false;",
           "*ready = true;", cuda=True),
     Fault("cuda-silence-counted-from-the-last-end", "kernels/cuda/runtime/wait.cc",
-          "std::max(begin, Clock::time_point(Clock::duration(last_end(device).load())));",
-          "Clock::time_point(Clock::duration(last_end(device).load()));", cuda=True),
+          "heard = std::max(begin, last);", "heard = last;", cuda=True),
     Fault("cuda-host-reads-what-still-crosses", "kernels/cuda/runtime/staging_buffers.cc",
           "  if (Status status = wait_for(buffer.crossed.get(), way.device, way.stop, way.waiting);\n"
           "      !status.ok())\n"

@@ -143,12 +143,12 @@ def failure(program, arguments):
 def try_fault(fault, packed, testing):
     """(caught, what to say about it)."""
     text = packed.text(fault.path)
-    if text.count(fault.old) != 1:
-        return False, f"its text occurs {text.count(fault.old)} times in {fault.path}, not once"
+    if problem := fault.problem_in(text):
+        return False, problem
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         root = pathlib.Path(folder)
         shutil.copytree(packed.source / "kernels", root / "kernels")
-        (root / fault.path).write_text(text.replace(fault.old, fault.new), encoding="utf-8")
+        (root / fault.path).write_text(fault.planted_in(text), encoding="utf-8")
         units = packed.units_with(fault.path)
         objects = [root / f"{index}.o" for index in range(len(units))]
         with concurrent.futures.ThreadPoolExecutor(len(units)) as pool:

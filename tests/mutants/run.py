@@ -28,14 +28,13 @@ from scratch import Scratch, ScratchError
 def check_faults(faults, scratch):
     """What keeps faults from being planted, one line each."""
     for fault in faults:
-        count = scratch.original(fault.path).count(fault.old)
-        if count != 1:
-            yield f"{fault.name}: its text occurs {count} times in {fault.path}, not once"
+        if problem := fault.problem_in(scratch.original(fault.path)):
+            yield f"{fault.name}: {problem}"
 
 
 def try_fault(fault, scratch):
     """(caught, what to say about it)."""
-    scratch.plant(fault.path, fault.old, fault.new)
+    scratch.plant(fault)
     for test in scratch.tests:
         if not scratch.build(test):
             return False, f"does not compile, for {test.name}\n{scratch.build_log}"

@@ -11,6 +11,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SUITES = ("unit", "check", "kernels")  # In the order in which they run.
+CUDA_TESTS = ("conformance-cuda", "order", "decisions", "alpha-cuda")  # Of the suite kernels.
 # A program that takes this many times as long as without a fault, and a while, has noticed it.
 PATIENCE = 10
 LEAST_TIME_LIMIT = 60
@@ -117,12 +118,13 @@ class Scratch:
                 raise ScratchError(f"the tree as it is fails already: {test.name}: {failure}")
         self.tests.sort(key=lambda test: (SUITES.index(test.suite), test.seconds))
 
-    def plant(self, path, old, new):
+    def plant(self, fault):
         """Puts the last fault's file back and plants the next."""
-        if self._planted not in (None, path):
+        if self._planted not in (None, fault.path):
             shutil.copyfile(ROOT / self._planted, self._source / self._planted)
-        (self._source / path).write_text(self.original(path).replace(old, new), encoding="utf-8")
-        self._planted = path
+        faulty = fault.planted_in(self.original(fault.path))
+        (self._source / fault.path).write_text(faulty, encoding="utf-8")
+        self._planted = fault.path
 
     def build(self, test):
         """Builds what `test` needs; False if that fails."""
@@ -134,7 +136,7 @@ class Scratch:
 
     def _is_wanted(self, test):
         if self._options.cuda:
-            return test.name in ("conformance-cuda", "order", "decisions", "alpha-cuda")
+            return test.name in CUDA_TESTS
         return test.suite in SUITES
 
     def _introspect(self, what):
