@@ -9,6 +9,7 @@ import collections
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -42,6 +43,16 @@ class Faults(unittest.TestCase):
     def test_those_marked_as_cuda_are_those_that_only_a_build_with_cuda_compiles(self):
         self.assertEqual([fault.name for fault in FAULTS
                           if fault.cuda != fault.path.startswith("kernels/cuda/")], [])
+
+    def test_relink_finds_sources_that_include_each(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "source").symlink_to(ROOT)
+            packed = relink.Packed(pathlib.Path(folder), 1)
+        # Linked before the packed objects, these would stand for what is packed.
+        others = {"kernels/cuda/cuda_stub.cc", "kernels/cuda/runtime/fault.cu"}
+        for fault in FAULTS:
+            units = set(packed.units_with(fault.path)) if fault.cuda else {"any"}
+            self.assertTrue(units and not units & others, f"{fault.name}: {sorted(units)}")
 
     def test_no_two_are_one(self):
         counts = collections.Counter((fault.path, fault.planted_in(text(fault.path)))

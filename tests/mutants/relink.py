@@ -3,19 +3,28 @@
 """Plants the faults in CUDA code (faults_cuda.py) on a GPU machine, with what pack.sh packed.
 
     relink.py PACKED [--jobs N] [NAME...]
+    relink.py PACKED --compile [--jobs N] [NAME...]
 
+PACKED is what pack.sh made, here or on the machine that it was brought to; NAMEs select faults.
 Such a machine has nvcc and a C++ compiler, but not the libraries that a build of the whole project
 needs. So for each fault only the sources that include the faulty file are compiled, and the tests
 are linked from these and the packed objects of all others. Then they run until one fails, first what
-is most likely to notice a fault in that room; the unchanged programs must pass before. Several
-faults are compiled at once, and a few are tested, as each test has many threads.
+is most likely to notice a fault in that room; the unchanged programs must pass before. N compilers
+run at once (by default one for each core), and a few tests, as each has many threads.
 
-Ends with `N passed, N failed`, a caught fault being one passed. Exits with 1 if a fault survived,
-no longer applies or does not compile.
+With --compile it does nothing but compile, which needs no GPU, into PACKED/mutants/objects/NAME/.
+A later run without it takes what is there and compiles the rest; where nothing is missing it needs
+no nvcc. An object's name tells the texts and options that it was made of: one that still fits is not
+made again, others are removed. So --compile may be stopped, and goes on where it was. Of two that
+run at once, each wants faults of its own.
+
+Ends with `N passed, N failed`, a fault that is caught (or compiled) being one passed. Exits with 1 if
+a fault survived, no longer applies or does not compile.
 """
 
 import argparse
 import concurrent.futures
+import hashlib
 import os
 import pathlib
 import re
@@ -60,40 +69,68 @@ LONGEST_TEST = 300  # Seconds. A test that takes longer has noticed something.
 class Packed:
     """The packed sources and objects, and how to compile and link with them."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, compilers):
         self.folder = folder
         self.source = folder / "source"
+        self.objects = folder / "mutants/objects"
+        self._compilers = threading.Semaphore(compilers)
         nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
         self._nvcc = nvcc
         self._toolkit = pathlib.Path(nvcc).resolve().parent.parent
-        cuda = self.source / "kernels/cuda"
-        self._only = dict(ONLY_ARCHITECTURE.findall((cuda / "meson.build").read_text("utf-8")))
-        self._units = [path for path in cuda.rglob("*") if path.suffix in (".cu", ".cc")]
+        self._texts = {str(path.relative_to(self.source)): path.read_text(encoding="utf-8")
+                       for path in sorted((self.source / "kernels").rglob("*"))
+                       if path.suffix in (".cu", ".cuh", ".cc", ".h")}
+        self._includes = {name: set(INCLUDE.findall(text)) for name, text in self._texts.items()}
+        build = (self.source / "kernels/cuda/meson.build").read_text(encoding="utf-8")
+        self._only = dict(ONLY_ARCHITECTURE.findall(build))
 
     def text(self, path):
-        file = self.source / path
-        return file.read_text(encoding="utf-8") if file.is_file() else ""
+        return self._texts.get(path, "")
 
     def units_with(self, path):
         """The sources below kernels/cuda that `path` is, or that include it."""
         users = {path}
         while True:
-            more = {name for name in self._files() if users & set(INCLUDE.findall(self.text(name)))}
+            more = {name for name, included in self._includes.items() if users & included}
             if more <= users:
-                return [name for name in map(self._name, self._units) if name in users]
+                return [name for name in self._texts if name in users and
+                        name.startswith("kernels/cuda/") and name.endswith((".cu", ".cc"))]
             users |= more
 
+    def objects_of(self, fault):
+        """Unit -> where its object with the fault lies if it was compiled beforehand."""
+        def named(unit):
+            flat = unit.removeprefix("kernels/cuda/").replace("/", "_")
+            return f"{flat}.{self._fingerprint(fault, unit)}.o"
+        return {unit: self.objects / fault.name / named(unit)
+                for unit in self.units_with(fault.path)}
+
     def compile(self, root, unit, compiled):
-        """What the compiler says if it fails, or None."""
-        include = ["-I", str(root), "-isystem", str(self._toolkit / "include")]
+        """What the compiler says if it fails, or None. A file `compiled` is always a whole one."""
+        compiler = "c++" if unit.endswith(".cc") else self._nvcc
+        part = compiled.with_suffix(".part")
+        with self._compilers:
+            log = run_tool([compiler, *self._options(unit), "-I", str(root), "-isystem",
+                            str(self._toolkit / "include"), "-c", str(root / unit), "-o", str(part)])
+        if log is None:
+            part.replace(compiled)
+        return log
+
+    def _options(self, unit):
         if unit.endswith(".cc"):
-            command = ["c++", "-std=c++17", "-O1", "-fPIC", *include]
-        else:
-            name = unit.removeprefix("kernels/cuda/").removesuffix(".cu")
-            arch = self._only.get(name, "90")
-            command = [self._nvcc, "-std=c++17", "-O2", "-Xcompiler=-fPIC",
-                       f"-gencode=arch=compute_{arch},code=sm_{arch}", *include]
-        return run_tool([*command, "-c", str(root / unit), "-o", str(compiled)])
+            return ["-std=c++17", "-O1", "-fPIC"]
+        arch = self._only.get(unit.removeprefix("kernels/cuda/").removesuffix(".cu"), "90")
+        return ["-std=c++17", "-O2", "-Xcompiler=-fPIC",
+                f"-gencode=arch=compute_{arch},code=sm_{arch}"]
+
+    def _fingerprint(self, fault, unit):
+        """Of all that an object is made of but the compiler, which a GPU machine may not have."""
+        reached = [unit]
+        for name in reached:  # Which grows meanwhile.
+            reached += sorted(self._includes.get(name, set()) - set(reached))
+        texts = [(name, fault.planted_in(self.text(name)) if name == fault.path else self.text(name))
+                 for name in sorted(reached)]
+        return hashlib.sha256(repr([self._options(unit), texts]).encode()).hexdigest()[:16]
 
     def link(self, test, objects, program):
         """The same. What is in `objects` comes first and so stands for its packed namesake."""
@@ -106,18 +143,14 @@ class Packed:
                          *map(str, (self.folder / "lib").glob("libhwy.so*")),
                          "-pthread", "-ldl", "-lrt"])
 
-    def _name(self, file):
-        return str(file.relative_to(self.source))
-
-    def _files(self):
-        return [self._name(path) for path in (self.source / "kernels").rglob("*")
-                if path.suffix in (".cu", ".cuh", ".cc", ".h")]
-
 
 def run_tool(command):
     environment = {key: value for key, value in os.environ.items() if key != "LD_LIBRARY_PATH"}
-    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    try:
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except FileNotFoundError as error:
+        return str(error)
     return None if done.returncode == 0 else done.stdout.decode(errors="replace")
 
 
@@ -140,71 +173,130 @@ def failure(program, arguments):
             else f"exit status {run.returncode}")
 
 
-def try_fault(fault, packed, testing):
-    """(caught, what to say about it)."""
-    text = packed.text(fault.path)
-    if problem := fault.problem_in(text):
-        return False, problem
+def compile_fault(fault, packed, objects):
+    """Compiles these objects (unit -> file) with the fault: what a compiler says, or None."""
+    if not objects:
+        return None
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         root = pathlib.Path(folder)
         shutil.copytree(packed.source / "kernels", root / "kernels")
-        (root / fault.path).write_text(fault.planted_in(text), encoding="utf-8")
-        units = packed.units_with(fault.path)
-        objects = [root / f"{index}.o" for index in range(len(units))]
-        with concurrent.futures.ThreadPoolExecutor(len(units)) as pool:
-            for log in pool.map(packed.compile, [root] * len(units), units, objects):
-                if log is not None:
-                    return False, f"does not compile\n{log}"
+        faulty = fault.planted_in(packed.text(fault.path))
+        (root / fault.path).write_text(faulty, encoding="utf-8")
+        with concurrent.futures.ThreadPoolExecutor(len(objects)) as pool:
+            logs = list(pool.map(packed.compile, [root] * len(objects), objects, objects.values()))
+    return next(filter(None, logs), None)
+
+
+def missing_of(objects):
+    return {unit: compiled for unit, compiled in objects.items() if not compiled.is_file()}
+
+
+def forget_faults_that_are_gone(packed):
+    for folder in packed.objects.glob("*"):
+        if folder.name not in {fault.name for fault in FAULTS}:
+            shutil.rmtree(folder)
+
+
+def compile_beforehand(fault, packed):
+    """(compiled, what to say about it)."""
+    if problem := fault.problem_in(packed.text(fault.path)):
+        return False, problem
+    objects = packed.objects_of(fault)
+    folder = packed.objects / fault.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for outdated in set(folder.iterdir()) - set(objects.values()):
+        outdated.unlink()
+    missing = missing_of(objects)
+    if log := compile_fault(fault, packed, missing):
+        return False, f"does not compile\n{log}"
+    return True, f"{len(objects)} objects, {len(missing)} of them made now"
+
+
+def try_fault(fault, packed, testing):
+    """(caught, what to say about it)."""
+    if problem := fault.problem_in(packed.text(fault.path)):
+        return False, problem
+    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
+        root = pathlib.Path(folder)
+        objects = packed.objects_of(fault)
+        made = {unit: root / compiled.name for unit, compiled in missing_of(objects).items()}
+        if log := compile_fault(fault, packed, made):
+            return False, f"does not compile\n{log}"
+        linked = list((objects | made).values())
         room = fault.path.removeprefix("kernels/cuda/").split("/")[0]
         with testing:
             for test, arguments in [*filter(None, [FIRST.get(room)]), *TESTS.items()]:
                 program = root / test
-                if (log := packed.link(test, objects, program)) is not None:
+                if (log := packed.link(test, linked, program)) is not None:
                     return False, f"does not link, for {test}\n{log}"
                 if said := failure(program, arguments):
                     return True, f"{test}: {said}"
     return False, "MISSED: every test passed"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("packed", type=pathlib.Path)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    faults = [f for f in FAULTS if f.cuda and (not options.names or f.name in options.names)]
-    if unknown := set(options.names) - {f.name for f in faults}:
-        parser.error(f"no such fault: {', '.join(sorted(unknown))}")
-
-    start = time.monotonic()
-    packed = Packed(options.packed.resolve())
+def check_unchanged(packed):
     with concurrent.futures.ThreadPoolExecutor(TESTED_AT_ONCE) as pool:
         programs = [packed.folder / "tests" / test for test in TESTS]
         for test, said in zip(TESTS, pool.map(failure, programs, TESTS.values())):
             if said:
                 sys.exit(f"mutants: the tree as it is fails already: {test}: {said}")
-    print(f"the tree as it is passes, {time.monotonic() - start:.0f} s", flush=True)
 
-    testing = threading.Semaphore(TESTED_AT_ONCE)
 
+def attempt_all(faults, attempt, jobs, done_well):
+    """Prints how each fault fares in attempt(fault); how many do well."""
     def timed(fault):
         began = time.monotonic()
-        return fault, *try_fault(fault, packed, testing), time.monotonic() - began
+        return fault, *attempt(fault), time.monotonic() - began
 
-    # Those that most sources include take longest, and begin first.
-    faults.sort(key=lambda fault: len(packed.units_with(fault.path)), reverse=True)
-    caught = 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    good = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(timed, f) for f in faults]):
-            fault, is_caught, text, seconds = done.result()
-            caught += is_caught
-            print(f"{'caught' if is_caught else 'FAIL  '} {seconds:5.1f} s  {fault.name:<46} {text}",
+            fault, is_good, text, seconds = done.result()
+            good += is_good
+            print(f"{done_well if is_good else 'FAIL':<8} {seconds:5.1f} s  {fault.name:<46} {text}",
                   flush=True)
-    print(f"figure: {caught} of {len(faults)} planted faults caught, "
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packed", type=pathlib.Path)
+    parser.add_argument("--compile", action="store_true", help="into PACKED, and test nothing")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_intermixed_args()
+    faults = [f for f in FAULTS if f.cuda and (not options.names or f.name in options.names)]
+    if unknown := set(options.names) - {f.name for f in faults}:
+        parser.error(f"no such fault: {', '.join(sorted(unknown))}")
+
+    start = time.monotonic()
+    packed = Packed(options.packed.resolve(), options.jobs)
+    if options.compile:
+        forget_faults_that_are_gone(packed)
+        # Those that fewest sources include first, so that a run that is stopped has made most.
+        faults.sort(key=lambda fault: len(packed.units_with(fault.path)))
+        done_well = "compiled"
+        good = attempt_all(faults, lambda fault: compile_beforehand(fault, packed), options.jobs,
+                           done_well)
+    else:
+        check_unchanged(packed)
+        print(f"the tree as it is passes, {time.monotonic() - start:.0f} s", flush=True)
+        objects = {fault: packed.objects_of(fault) for fault in faults}
+        missing = {fault: len(missing_of(objects[fault])) for fault in faults}
+        total = sum(map(len, objects.values()))
+        print(f"{total - sum(missing.values())} of {total} objects were compiled beforehand",
+              flush=True)
+        # Those of which most is to be compiled take longest, and begin first.
+        faults.sort(key=missing.get, reverse=True)
+        testing = threading.Semaphore(TESTED_AT_ONCE)
+        done_well = "caught"
+        good = attempt_all(faults, lambda fault: try_fault(fault, packed, testing), options.jobs,
+                           done_well)
+    print(f"figure: {good} of {len(faults)} planted faults {done_well}, "
           f"{time.monotonic() - start:.0f} s")
-    print(f"{caught} passed, {len(faults) - caught} failed")
-    return 0 if faults and caught == len(faults) else 1
+    print(f"{good} passed, {len(faults) - good} failed")
+    return 0 if faults and good == len(faults) else 1
 
 
 if __name__ == "__main__":
