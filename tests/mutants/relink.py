@@ -108,7 +108,8 @@ class Packed:
     def compile(self, root, unit, compiled):
         """What the compiler says if it fails, or None. A file `compiled` is always a whole one."""
         compiler = "c++" if unit.endswith(".cc") else self._nvcc
-        part = compiled.with_suffix(".part")
+        # Of this process: compilers of one that was stopped may still be writing.
+        part = compiled.with_suffix(f".{os.getpid()}.part")
         with self._compilers:
             log = run_tool([compiler, *self._options(unit), "-I", str(root), "-isystem",
                             str(self._toolkit / "include"), "-c", str(root / unit), "-o", str(part)])
