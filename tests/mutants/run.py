@@ -6,9 +6,9 @@
 
 Works on a copy of the source tree in a temporary folder; the tree itself is only read. The copy is
 built once and must pass. Then each fault is applied, what depends on it is built anew, and the
-suites unit, check and kernels run, the quickest program first, until one fails. With --cuda it is
-the faults in CUDA code, and the conformance run and the order of launches on a GPU instead. NAMEs
-select faults.
+suites unit, check and kernels run, of each the quickest program first, until one fails. With --cuda
+it is the faults in CUDA code, and a few tests of the kernels on a GPU (CUDA_TESTS in scratch.py)
+instead; relink.py does the same where no build is. NAMEs select faults, --list shows them.
 
 Ends with `N passed, N failed`, a caught fault being one passed. Exits with 1 if a fault survived,
 no longer applies or does not compile.
