@@ -122,6 +122,10 @@ CUDA = [
           "*ready = true;", cuda=True),
     Fault("cuda-silence-counted-from-the-last-end", "kernels/cuda/runtime/wait.cc",
           "heard = std::max(begin, last);", "heard = last;", cuda=True),
+    Fault("cuda-times-of-the-last-piece-alone", "kernels/cuda/runtime/spans.cc",
+          "if (status.ok()) ++count_;", "if (status.ok()) count_ = 1;", cuda=True),
+    Fault("cuda-kept-blocks-of-any-size", "kernels/cuda/runtime/page_locked.cc",
+          "block->bytes >= bytes && block->bytes <= most", "block->bytes <= most", cuda=True),
     Fault("cuda-host-reads-what-still-crosses", "kernels/cuda/runtime/staging_buffers.cc",
           "  if (Status status = wait_for(buffer.crossed.get(), way.device, way.stop, way.waiting);\n"
           "      !status.ok())\n"
