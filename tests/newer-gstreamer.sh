@@ -93,7 +93,7 @@ for suite in "${suites[@]}"; do
   inside "$root" gst-inspect-1.0 --version
   inside "$root" sh -c "[ -f /build/build.ninja ] || meson setup /build /source -Dcuda=disabled \
     -Dgst-cuda=$gst_cuda -Dbenchmarks=disabled -Dpeers=disabled -Dexamples=disabled"
-  inside "$root" ninja -C /build
+  inside "$root" ninja -C /build all meson-test-prereq
   inside "$root" env GST_PLUGIN_PATH_1_0=/build/plugin gst-inspect-1.0 cudaconvolve \
     >"$roots/$suite-inspect.txt"
   run_tests "$root" built-there
