@@ -79,7 +79,8 @@ run_tests() {
   local root=$1 log=$2
   inside "$root" meson test -C /build --no-rebuild --print-errorlogs --logbase "$log" \
     --suite unit --suite check --suite storm --suite fuzz || status=1
-  .ci/test-summary "$root/build/meson-logs/$log.json" | tail -n1 | tee -a "$roots/sums"
+  .ci/test-summary "$root/build/meson-logs/$log.json" >"$roots/summary" || status=1
+  tail -n1 "$roots/summary" | tee -a "$roots/sums"
 }
 
 status=0

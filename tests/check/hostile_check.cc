@@ -19,6 +19,10 @@ using check::Harness;
 using check::Layout;
 using check::Settings;
 using check::video_info;
+/// A number that need not be one of GStreamer's.
+GstVideoFormat format_of(unsigned number) {
+  return static_cast<GstVideoFormat>(number);
+}
 
 const oracle::Mask kMask{3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}, 45};
 
@@ -122,8 +126,7 @@ const Hostile kHostile[] = {
                m.format == GST_VIDEO_FORMAT_v210 ? GST_VIDEO_FORMAT_r210 : GST_VIDEO_FORMAT_v210;
          }),
     meta("UnknownFormat", "format", [](GstVideoMeta& m) { m.format = GST_VIDEO_FORMAT_UNKNOWN; }),
-    meta("FormatThatDoesNotExist", "127",
-         [](GstVideoMeta& m) { m.format = static_cast<GstVideoFormat>(127); }),
+    meta("FormatThatDoesNotExist", "9999", [](GstVideoMeta& m) { m.format = format_of(9999); }),
     meta("NarrowerThanCaps", "30x16", [](GstVideoMeta& m) { m.width -= 2; }),
     meta("LowerThanCaps", "32x1", [](GstVideoMeta& m) { m.height = 1; }),
     meta("WithoutSize", "0x0", [](GstVideoMeta& m) { m.width = m.height = 0; }),
