@@ -19,6 +19,7 @@ using check::Harness;
 using check::Layout;
 using check::Settings;
 using check::video_info;
+
 /// A number that need not be one of GStreamer's.
 GstVideoFormat format_of(unsigned number) {
   return static_cast<GstVideoFormat>(number);
