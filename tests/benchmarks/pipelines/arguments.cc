@@ -69,8 +69,10 @@ bool parse_sizes(const std::string& list, std::vector<Size>* sizes) {
 bool parse_pools(const std::string& list, std::vector<Pool>* pools) {
   pools->clear();
   for (const std::string& word : words_of(list)) {
-    if (word != pool_name(Pool::kOffered) && word != pool_name(Pool::kForeign)) return false;
-    pools->push_back(word == pool_name(Pool::kOffered) ? Pool::kOffered : Pool::kForeign);
+    const auto known = std::find_if(std::begin(kPools), std::end(kPools),
+                                    [&](Pool pool) { return word == pool_name(pool); });
+    if (known == std::end(kPools)) return false;
+    pools->push_back(*known);
   }
   return true;
 }

@@ -9,10 +9,11 @@
 // Every combination is a row. Elements are as in a launch line, and %MASK% in them stands for a
 // mask of the list (mask_texts.h): --elements='cudaconvolve mask=%MASK%'
 // --masks=reals-9,gaussian:10.
-// --formats=NV12,RGBA --sizes=1080p,4k,640x480 --pool=offered,foreign --pipelines=1,8 (so many at
-// once). A round has N frames of all pipelines together (default 2000), with --seconds at least so
-// many; the warm-up's N (200) are of each pipeline. --live makes live sources of FPS frames a
-// second. Beside each row stands what part it is of what the bus lets through (bus_limit.h).
+// --formats=NV12,RGBA --sizes=1080p,4k,640x480 --pool=offered,foreign,cuda (source.h)
+// --pipelines=1,8 (so many at once). A round has N frames of all pipelines together (default 2000),
+// with --seconds at least so many; the warm-up's N (200) are of each pipeline. --live makes live
+// sources of FPS frames a second. Beside each row stands what part it is of what the bus lets
+// through (bus_limit.h).
 //
 // A row counts only if every frame arrived, in order and with no error or warning on a bus, and if
 // `mask=` changed the picture. Prints Markdown; with --json also writes one JSON object a row. Exit
@@ -77,7 +78,7 @@ bool run_rows(const Arguments& arguments, const Setting& setting, bool gpu, std:
   print_heading(setting, stdout);
   for (const Case& asked : arguments.cases) {
     BusLimit* bus = nullptr;
-    if (gpu) {
+    if (gpu && asked.pool != Pool::kCuda) {
       std::unique_ptr<BusLimit>& known = buses[frame_bytes(asked, arguments.effort)];
       if (known == nullptr)
         known = std::make_unique<BusLimit>(frame_bytes(asked, arguments.effort));

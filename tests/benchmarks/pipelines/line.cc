@@ -92,6 +92,8 @@ Line::Line(const Case& asked, int live_fps, Course& course, Track& track)
     : course_(course), track_(track) {
   const GstVideoInfo info = video_info(asked, live_fps);
   GstCaps* caps = gst_video_info_to_caps(&info);
+  if (asked.pool == Pool::kCuda)
+    gst_caps_set_features(caps, 0, gst_caps_features_new("memory:CUDAMemory", nullptr));
   gchar* caps_text = gst_caps_to_string(caps);
   const std::string text = std::string(kSourceName) + " name=benchmark-source ! " + caps_text +
                            " ! " + elements_text(asked) + " ! " + sink_text(live_fps) +

@@ -101,7 +101,7 @@ gboolean decide_allocation(GstBaseSrc* source, GstQuery* query) {
   auto size = static_cast<guint>(GST_VIDEO_INFO_SIZE(&parts.info));
   guint min = kOwnBuffers, max = kOwnBuffers;
   const bool answered = gst_query_get_n_allocation_pools(query) > 0;
-  if (parts.settings.pool == Pool::kOffered && answered)
+  if (parts.settings.pool != Pool::kForeign && answered)
     gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
   parts.pool = pool != nullptr ? G_OBJECT_TYPE_NAME(pool) : "its own";
 
@@ -218,7 +218,7 @@ void benchmark_src_class_init(BenchmarkSrcClass* klass) {
   gst_element_class_set_static_metadata(element_class, "Benchmark source", "Source/Video",
                                         "Passes on buffers that it fills once",
                                         "cudaconvolve contributors");
-  GstCaps* caps = gst_caps_from_string("video/x-raw");
+  GstCaps* caps = gst_caps_from_string("video/x-raw; video/x-raw(memory:CUDAMemory)");
   gst_element_class_add_pad_template(
       element_class, gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref(caps);
@@ -241,7 +241,15 @@ void benchmark_src_init(BenchmarkSrc* source) {
 namespace cudaconvolve::pipelines {
 
 const char* pool_name(Pool pool) {
-  return pool == Pool::kOffered ? "offered" : "foreign";
+  switch (pool) {
+    case Pool::kOffered:
+      return "offered";
+    case Pool::kForeign:
+      return "foreign";
+    case Pool::kCuda:
+      return "cuda";
+  }
+  return "";
 }
 
 bool register_source() {

@@ -15,7 +15,9 @@ namespace cudaconvolve::pipelines {
 enum class Pool : int {
   kOffered,  ///< What downstream offers in answer to the ALLOCATION query.
   kForeign,  ///< The source's own: a few buffers in ordinary memory.
+  kCuda,  ///< As kOffered, with caps of frames in CUDA memory, which nothing brings across the bus.
 };
+inline constexpr Pool kPools[] = {Pool::kOffered, Pool::kForeign, Pool::kCuda};
 const char* pool_name(Pool pool);
 
 /// The element's name in launch lines, once register_source() was called. Its caps are those that a
