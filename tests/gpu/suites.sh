@@ -283,6 +283,8 @@ suite_pipelines_speed() {
   rows --sizes=4k --formats=RGBA,P010_10LE,I420 --pool=offered,foreign "$convolve" \
     "${there_and_back[@]}"
   rows --sizes=1080p,4k --masks=gaussian:10,reals-31 "$convolve"
+  rows --sizes=1080p,4k --masks=reals-9,reals-31 --pool=cuda "$convolve" \
+    '--elements=cudaconvolve backend=cuda async-depth=0 mask=%MASK%'
   rows --sizes=1080p,4k --pipelines=8,32 --pool=offered,foreign "$convolve"
   rows --sizes=1080p,4k --pipelines=8,32 "${there_and_back[@]}" --elements=identity
   cat "$out"/pipelines-*.part >"$out/pipelines.json"
