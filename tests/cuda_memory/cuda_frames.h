@@ -3,7 +3,6 @@
 // for its driver.
 #pragma once
 
-#include <gst/cuda/gstcudacontext.h>
 #include <gst/video/video.h>
 
 #include <memory>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include "tests/support/oracle.h"
+
+typedef struct _GstCudaContext GstCudaContext;
 
 namespace cuda_frames {
 

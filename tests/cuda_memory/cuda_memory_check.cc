@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in CUDA memory on either pad: the right pictures in the right memory, contexts that come
 // and go, and what becomes of frames when CUDA fails.
+#include <gst/cuda/gstcudacontext.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
