@@ -72,11 +72,13 @@ Status check_apart(const FrameFormat& format, const PlaneExtent* extents) {
   return {};
 }
 
-/// GStreamer names only formats that it knows.
+/// GStreamer names only formats that it knows, and from 1.24 on complains when asked for others.
 std::string format_text(GstVideoFormat format) {
-  const gchar* name =
-      format == GST_VIDEO_FORMAT_UNKNOWN ? nullptr : gst_video_format_to_string(format);
-  return name != nullptr ? name : std::to_string(static_cast<int>(format));
+  guint count = 0;
+  const GstVideoFormat* const known = gst_video_formats_raw(&count);
+  return std::find(known, known + count, format) != known + count
+             ? gst_video_format_to_string(format)
+             : std::to_string(static_cast<int>(format));
 }
 
 /// `meta` may describe more than the caps do (decoders' coded sizes), never less or something else.
