@@ -262,7 +262,7 @@ namespace {
 constexpr std::size_t kRingBytes = 256 * 1024;
 
 /// Columns of strips whose two rings of `lines` lines stay in the cache, each line wider by `halo`.
-int choose_strip_width(int widest, int halo, int lines, std::size_t cell_bytes) {
+int strip_width_of_pair(int widest, int halo, int lines, std::size_t cell_bytes) {
   const int cells = static_cast<int>(kRingBytes / (2 * cell_bytes)) / lines - halo;
   const int strip = std::max(kStripStep, cells / kStripStep * kStripStep);
   return std::min(strip, (widest + kStripStep - 1) / kStripStep * kStripStep);
@@ -300,7 +300,7 @@ Result<AlphaWeighted> AlphaWeighted::make(const Mask& mask, const WeightedSums& 
   const int halo = mask.width - 1;
   WorkspaceShape shape;
   shape.cell_bytes = weight_bytes(sums.accumulator);
-  made.strip_width_ = choose_strip_width(widest, two_passes ? 0 : halo, ring, shape.cell_bytes);
+  made.strip_width_ = strip_width_of_pair(widest, two_passes ? 0 : halo, ring, shape.cell_bytes);
   shape.strip_width = made.strip_width_;
   shape.source_width = made.strip_width_ + halo;
   shape.source_lines = two_passes ? 1 : ring;

@@ -50,10 +50,6 @@ void filter(const ComponentTask& task, const MaskTaps& taps, const Area& area,
   run_typed<CoarsenedArea>(taps.accumulator(), task, taps, area, workspace);
 }
 
-const char* instruction_set() {
-  return hwy::TargetName(HWY_TARGET);
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace convolve
 HWY_AFTER_NAMESPACE();
@@ -62,15 +58,10 @@ HWY_AFTER_NAMESPACE();
 namespace convolve {
 
 HWY_EXPORT(filter);
-HWY_EXPORT(instruction_set);
 
 void filter_coarsened(const ComponentTask& task, const MaskTaps& taps, const Area& area,
                       const Workspace& workspace) {
   HWY_DYNAMIC_DISPATCH(filter)(task, taps, area, workspace);
-}
-
-const char* vector_instruction_set() {
-  return HWY_DYNAMIC_DISPATCH(instruction_set)();
 }
 
 }  // namespace convolve

@@ -14,7 +14,4 @@ namespace convolve {
 void filter_coarsened(const ComponentTask& task, const MaskTaps& taps, const Area& area,
                       const Workspace& workspace);
 
-/// The instruction set that the vector kernels use on this machine: "AVX2".
-const char* vector_instruction_set();
-
 }  // namespace convolve

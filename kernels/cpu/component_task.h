@@ -10,6 +10,7 @@
 #include "kernels/core/base/epilogue.h"
 #include "kernels/core/base/sample.h"
 #include "kernels/core/base/stop_signal.h"
+#include "kernels/core/base/view.h"
 
 namespace convolve {
 
@@ -38,6 +39,12 @@ struct ComponentTask {
   const std::uint8_t* src_row(int y) const { return src + y * src_pitch; }
   std::uint8_t* dst_row(int y) const { return dst + y * dst_pitch; }
 };
+
+/// The task of `component`, which is one of `plane`, whose first rows are at `src` and `dst`.
+/// Border, epilogue and stop signal are left to the caller.
+ComponentTask make_task(const PlaneFormat& plane, const Component& component,
+                        const std::uint8_t* src, std::ptrdiff_t src_pitch, std::uint8_t* dst,
+                        std::ptrdiff_t dst_pitch);
 
 /// A rectangle of output samples.
 struct Area {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "kernels/core/base/thread_pool.h"
-#include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/cpu_job.h"
+#include "kernels/cpu/dots/coarsened_dots.h"
 
 namespace convolve {
 namespace {
@@ -18,6 +18,7 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
     const int cores = usable_cores();
     capabilities_.backend = BackendKind::kCpu;
     capabilities_.name = vector_instruction_set();
+    capabilities_.dot_products = has_dot_instruction();
     capabilities_.threads = threads <= 0 ? cores : std::min(threads, cores);
   }
 

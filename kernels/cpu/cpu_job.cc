@@ -17,23 +17,11 @@
 namespace convolve {
 namespace {
 
-/// Bytes of line rings that stay in a core's second-level cache: half of the 512 KiB that the
-/// smallest of today's cores have.
-constexpr std::size_t kRingBytes = 256 * 1024;
-
 /// Areas for each worker, so that one that is held up does not hold up the frame.
 constexpr int kAreasPerWorker = 4;
 
 /// Least rows of an area: below, converting its halo costs as much as filtering it.
 constexpr int kMinBandRows = 16;
-
-/// Width of strips of a picture `width` wide whose rings of `lines` lines, each wider by `halo`,
-/// stay in the cache; equal strips, as few as may be.
-int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes) {
-  const int cells = static_cast<int>(kRingBytes / cell_bytes) / lines;
-  const int widest = std::max(kStripStep, (cells - halo) / kStripStep * kStripStep);
-  return round_up(divide_up(width, divide_up(width, widest)), kStripStep);
-}
 
 /// Rows and columns of the largest component that `which` holds of.
 struct Extent {
@@ -52,27 +40,6 @@ Extent largest_component(const FrameFormat& format, Which&& which) {
       largest.height = std::max(largest.height, component.height);
     }
   return largest;
-}
-
-ComponentTask make_task(const PlaneFormat& plane, const Component& component,
-                        const std::uint8_t* src, std::ptrdiff_t src_pitch, std::uint8_t* dst,
-                        std::ptrdiff_t dst_pitch) {
-  ComponentTask task;
-  task.src = src + component.offset;
-  task.dst = dst + component.offset;
-  task.src_pitch = src_pitch;
-  task.dst_pitch = dst_pitch;
-  task.width = component.width;
-  task.height = component.height;
-  task.step = component.step;
-  task.sample_bytes = plane.sample_bytes;
-  if (component.step % plane.sample_bytes == 0 && component.offset % plane.sample_bytes == 0) {
-    task.channels = component.step / plane.sample_bytes;
-    task.channel = component.offset / plane.sample_bytes % task.channels;
-  }
-  task.layout = sample_layout(plane, component);
-  task.black = component.black;
-  return task;
 }
 
 /// `alpha`, made for the whole alpha plane, as it lies below a component `shift` coarser.
@@ -106,6 +73,7 @@ bool readable(const Plan& plan, const FrameFormat& format, const PreparedWeights
   if (plan.kernel() == KernelKind::kBox)
     return weights.as<BoxWeight>() != nullptr && box_sums_fit(format, mask);
   if (plan.kernel() == KernelKind::kShift) return weights.as<Shift>() != nullptr;
+  if (plan.form == Form::kCoarsenedDots) return weights.as<DigitWeights>() != nullptr;
   return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
 }
 
@@ -116,9 +84,9 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
                                           const StopSignal* stop,
                                           std::atomic<std::uint64_t>* kernel_ns) {
   const Plan& plan = planned.plan;
-  const bool box = plan.kernel() == KernelKind::kBox;
+  const bool integers = plan.kernel() == KernelKind::kBox || plan.form == Form::kCoarsenedDots;
   if (plan.backend != BackendKind::kCpu || !form_info(plan.form).on_cpu ||
-      (plan.accumulator == Accumulator::kInt32) != box)
+      (plan.accumulator == Accumulator::kInt32) != integers)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
   if (!readable(plan, format, *planned.weights))
     return unsupported("the mask does not fit the plan " + plan.to_string());
@@ -141,7 +109,7 @@ void CpuJob::encode() {
     box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
     return;
   }
-  if (plan_.kernel() == KernelKind::kShift) return;
+  if (plan_.kernel() == KernelKind::kShift || plan_.form == Form::kCoarsenedDots) return;
   const Accumulator accumulator = plan_.accumulator;
   if (plan_.passes() == Passes::kRowColumn) {
     const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
@@ -158,6 +126,13 @@ void CpuJob::encode() {
 Status CpuJob::allocate(const FrameFormat& format) {
   if (plan_.weighted) {
     if (Status status = allocate_weighted(format); !status.ok()) return status;
+  }
+  if (plan_.form == Form::kCoarsenedDots) {
+    Result<CoarsenedDots> dots =
+        CoarsenedDots::make(format, mask(), *weights_->as<DigitWeights>(), workers_);
+    if (!dots.ok()) return dots.status();
+    dots_ = std::move(dots.value());
+    return {};
   }
   const Extent extent =
       largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
@@ -228,15 +203,16 @@ CpuJob::Work CpuJob::work_of(const Component& component) const {
   return component.filtered ? Work::kFilter : Work::kCopy;
 }
 
-void CpuJob::add_piece(const WeightedTask& task, Work work) {
+CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
   const int width = task.colour.width;
   const int height = task.colour.height;
-  if (width <= 0 || height <= 0) return;
+  if (width <= 0 || height <= 0) return nullptr;
   Piece& piece = pieces_[piece_count_++];
   piece.task = task;
   piece.work = work;
   piece.strip_width = work == Work::kCopy     ? width
                       : work == Work::kWeight ? weighted_->strip_width()
+                      : work == Work::kDots   ? dots_->strip_width()
                                               : strip_width_;
   piece.strips = divide_up(width, piece.strip_width);
   int least = kMinBandRows;
@@ -249,6 +225,7 @@ void CpuJob::add_piece(const WeightedTask& task, Work work) {
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
   piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
   piece.bands = divide_up(height, piece.band_rows);
+  return &piece;
 }
 
 Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
@@ -282,6 +259,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
+  if (dots_) return add_groups(src, dst, p, arguments);
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     const Work work = work_of(component);
@@ -297,6 +275,34 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
                                              arguments.scale, arguments.bias, *plan_.weighted);
     }
     add_piece(task, work);
+  }
+}
+
+void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
+                        const RunArguments& arguments) {
+  const PlaneFormat& plane = src.format.planes[p];
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(src.format, groups);
+  for (int g = 0; g < count; ++g) {
+    const ComponentGroup& group = groups[g];
+    if (group.plane != p) continue;
+    DotTask task;
+    for (int k = 0; k < group.count; ++k) {
+      const Component& component = plane.components[group.component[k]];
+      ComponentTask part =
+          make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
+      part.border = arguments.border;
+      part.stop = stop_;
+      if (group.any_filtered)
+        task.add(
+            {part, component.filtered,
+             make_digit_epilogue(component, mask(), *weights_->as<DigitWeights>(), arguments.scale,
+                                 arguments.bias, plan_.rational, DigitEpilogue::Quantiser::kBits)});
+      else
+        add_piece({part, {}, {}}, Work::kCopy);
+    }
+    if (!group.any_filtered) continue;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kDots)) piece->dots = task;
   }
 }
 
@@ -352,6 +358,8 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
       return copy_area(task, area);
     case Work::kWeight:
       return weighted_->filter(piece.task, area, worker);
+    case Work::kDots:
+      return dots_->filter(piece.dots, area, worker);
     case Work::kFilter:
       break;
   }

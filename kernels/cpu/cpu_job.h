@@ -13,6 +13,7 @@
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
 #include "kernels/cpu/component_task.h"
+#include "kernels/cpu/dots/coarsened_dots.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
 
@@ -38,11 +39,12 @@ class CpuJob final : public Job {
   enum class Stage { kWhole, kRowPass, kColumnPass };
 
   /// What becomes of a component.
-  enum class Work { kCopy, kFilter, kWeight };
+  enum class Work { kCopy, kFilter, kWeight, kDots };
 
   /// One component, or an unfiltered plane, and the areas it is split into.
   struct Piece {
     WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
+    DotTask dots;       ///< Of Work::kDots.
     Work work = Work::kCopy;
     int strip_width = 0;
     int strips = 0;
@@ -62,9 +64,13 @@ class CpuJob final : public Job {
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
   Work work_of(const Component& component) const;
-  void add_piece(const WeightedTask& task, Work work);
+  /// Null if there is nothing to do, as in the second field of one row.
+  Piece* add_piece(const WeightedTask& task, Work work);
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
+  /// Of a plane that coarsened-dots filters.
+  void add_groups(const FrameView& src, const FrameView& dst, int plane,
+                  const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);
   void run_area(const Piece& piece, int index, Stage stage, int worker);
 
@@ -82,6 +88,7 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
+  std::optional<CoarsenedDots> dots_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

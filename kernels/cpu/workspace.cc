@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/workspace.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "kernels/core/base/round.h"
+
 namespace convolve {
+namespace {
+
+/// Bytes of line rings that stay in a core's second-level cache: half of the 512 KiB that the
+/// smallest of today's cores have.
+constexpr std::size_t kRingBytes = 256 * 1024;
+
+}  // namespace
 
 std::size_t line_stride(int cells, std::size_t cell_bytes) {
   constexpr std::size_t kCacheLine = 64;
   const std::size_t bytes = static_cast<std::size_t>(cells) * cell_bytes + kLineSlack;
   return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
+}
+
+int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes) {
+  const int cells = static_cast<int>(kRingBytes / cell_bytes) / lines;
+  const int widest = std::max(kStripStep, (cells - halo) / kStripStep * kStripStep);
+  return round_up(divide_up(width, divide_up(width, widest)), kStripStep);
 }
 
 Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes) {

@@ -55,6 +55,10 @@ struct WorkspaceShape {
 /// cache lines, so that a walk down a column does not hit the same cache set every time.
 std::size_t line_stride(int cells, std::size_t cell_bytes);
 
+/// Width of strips of a picture `width` wide whose rings of `lines` lines, each wider by `halo`,
+/// stay in the cache; equal strips, as few as may be.
+int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes);
+
 /// Zeroed, aligned memory. kOutOfMemory if there is none.
 Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes);
 

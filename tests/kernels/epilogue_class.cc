@@ -83,13 +83,14 @@ bool one_start(const FrameFormat& format, const Mask& mask, const DigitWeights& 
 }
 
 /// As TensorPass::update_epilogues() chooses it: the most general of the quantisers that the
-/// components need.
+/// components need. On the CPU each has its own, and the most general one stands for them all.
 std::string digit_class(const FrameFormat& format, const Mask& mask, const Plan& plan, double scale,
                         double bias) {
   const DigitWeights weights =
       make_digits(format, mask, plan.rational, plan.digits).value_or(DigitWeights{});
-  Quantiser least =
-      plan.digits == 1 && plan.form != Form::kTensorOctets ? Quantiser::kBits : Quantiser::kFloat;
+  const bool bits =
+      plan.form == Form::kCoarsenedDots || (plan.digits == 1 && plan.form != Form::kTensorOctets);
+  Quantiser least = bits ? Quantiser::kBits : Quantiser::kFloat;
   for (Quantiser before = least;; before = least) {
     each_filtered(format, [&](const Component& component) {
       least = std::min(
@@ -118,7 +119,7 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
     name = "weighted";
   } else if (sums_are_split(plan.form)) {
     name = "split";
-  } else if (plan.kernel() == KernelKind::kTensor) {
+  } else if (plan.kernel() == KernelKind::kTensor || plan.form == Form::kCoarsenedDots) {
     return digit_class(format, mask, plan, scale, bias);
   } else if (plan.form == Form::kSeparableSpline) {
     name = name_of(make_spline_epilogue(*first, mask, scale, bias));

@@ -203,6 +203,8 @@ std::map<std::string, int> wanted_classes(const ClassArguments& arguments) {
   want("coarsened-float64", {"doubles", "divided doubles", "divided doubles, mixed"});
   want("coarsened-int32", {"divided doubles", "divided doubles, mixed"});
   want("coarsened-wide", {"doubles", "doubles, mixed"});
+  want("coarsened-dots",
+       {"bits", "float", "general", "bits, mixed", "float, mixed", "general, mixed"});
   want("basic", {"floats, mixed", "divided floats, mixed"});
   want("box-runs", {"quotients with ties, mixed"});
   want("box-strips", {"quotients with ties"});

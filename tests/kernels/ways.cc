@@ -41,6 +41,19 @@ void add_tiled(std::vector<Way>& ways, const char* name, KernelKind kernel) {
   }
 }
 
+void add_coarsened(std::vector<Way>& ways) {
+  const auto add = [&ways](const char* name, Form form, Planned planned, bool on_cpu) {
+    ways.push_back(make_way(name, KernelKind::kCoarsened, planned, on_cpu));
+    ways.back().options.form = form;
+    ways.back().on_cuda = form_info(form).on_cuda;
+  };
+  add("coarsened-float32", Form::kCoarsened, sums_in<Accumulator::kFloat32>, true);
+  add("coarsened-int32", Form::kCoarsened, sums_in<Accumulator::kInt32>, false);
+  add("coarsened-float64", Form::kCoarsened, sums_in<Accumulator::kFloat64>, true);
+  add("coarsened-wide", Form::kCoarsened, sums_in<Accumulator::kWide>, true);
+  add("coarsened-dots", Form::kCoarsenedDots, any_plan, true);
+}
+
 void add_weighted(std::vector<Way>& ways) {
   const auto add = [&ways](const char* name, Planned planned) {
     ways.push_back(make_way(name, KernelKind::kAuto, planned, true));
@@ -59,11 +72,7 @@ std::vector<Way> make_ways() {
   add_tiled(ways, "tiled-input", KernelKind::kTiledInput);
   add_tiled(ways, "tiled-output", KernelKind::kTiledOutput);
   add_tiled(ways, "cached-halo", KernelKind::kCachedHalo);
-  const KernelKind coarsened = KernelKind::kCoarsened;
-  ways.push_back(make_way("coarsened-float32", coarsened, sums_in<Accumulator::kFloat32>, true));
-  ways.push_back(make_way("coarsened-int32", coarsened, sums_in<Accumulator::kInt32>));
-  ways.push_back(make_way("coarsened-float64", coarsened, sums_in<Accumulator::kFloat64>, true));
-  ways.push_back(make_way("coarsened-wide", coarsened, sums_in<Accumulator::kWide>, true));
+  add_coarsened(ways);
   add_forms(ways, KernelKind::kSeparable);
   add_forms(ways, KernelKind::kTensor);
   add_forms(ways, KernelKind::kBox);

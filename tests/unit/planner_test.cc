@@ -86,6 +86,66 @@ TEST(Planner, TableOfChoices) {
   }
 }
 
+// Where one pass of dot products costs less than two passes or running sums over a mask of rank 1.
+TEST(Planner, TableOfDotProducts) {
+  DeviceCapabilities device = cpu();
+  device.dot_products = true;
+  const Choice table[] = {
+      {"laplacian", "",
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)"},
+      {"sobel-x", "",
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, rank 1 but small: dot products "
+       "of bytes)"},
+      {"disk:7.5", "",
+       "cpu coarsened-dots 2 digits int32 real host-memory (15x15, dot products of bytes)"},
+      {"3x1: 1000 1 -200", "",
+       "cpu coarsened-dots 2 digits int32 rational host-memory (3x1, rank 1 but small: dot "
+       "products "
+       "of bytes)"},
+      {"2x2: 70000 1 3 100000", "",
+       "cpu coarsened-dots 3 digits int32 rational host-memory (2x2, dot products of bytes)"},
+      {"2x2: 70000000 1 3 100000", "",
+       "cpu coarsened float64 rational host-memory (2x2, several outputs per thread)"},
+      {"box:11", "",
+       "cpu coarsened-dots 1 digit int32 rational host-memory (11x11, rank 1 but small: dot "
+       "products of bytes)"},
+      {"box:13", "",
+       "cpu box-runs int32 rational host-memory (13x13, equal weights: running sums)"},
+      {"gaussian:1", "",
+       "cpu coarsened-dots 2 digits int32 real host-memory (7x7, rank 1 but small: dot products of "
+       "bytes)"},
+      {"gaussian:2", "",
+       "cpu separable-areas float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
+      {"identity", "", "cpu shift float32 rational host-memory (1x1, one tap: samples are moved)"},
+  };
+  for (const Choice& choice : table)
+    EXPECT_EQ(plan_text(choice.mask, device), choice.cpu);
+  EXPECT_EQ(plan_text("laplacian", device, {}, 10),
+            "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)");
+}
+
+TEST(Planner, DotProductsServeWhereTheyAreAskedFor) {
+  Options options;
+  options.form = Form::kCoarsenedDots;
+  EXPECT_EQ(plan_text("laplacian", cpu(), options),
+            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, as asked)");
+  EXPECT_NE(plan_text("laplacian", cpu(), options, 16).find("size: samples that are not of 8 bits"),
+            std::string::npos);
+  EXPECT_NE(plan_text("laplacian", h100(), options).find("device: the cuda backend does not have"),
+            std::string::npos);
+  FrameFormat shifted = grey(64, 48);
+  shifted.planes[0].components[0].depth = 6;
+  shifted.planes[0].components[0].shift = 2;
+  EXPECT_FALSE(make_plan(shifted, mask_of("laplacian"), options, cpu()).ok());
+  // Alpha is filtered by another form than the colour that it weights.
+  DeviceCapabilities device = cpu();
+  device.dot_products = true;
+  Options weighted;
+  weighted.alpha_mode = AlphaMode::kPremultiplied;
+  EXPECT_EQ(make_plan(unit::rgba(64, 48), mask_of("laplacian"), weighted, device).value().form,
+            Form::kCoarsened);
+}
+
 TEST(Planner, TensorNeedsTensorCoresAndSamplesSideBySide) {
   const Options tensor = forced(KernelKind::kTensor);
   const Mask mask = mask_of("laplacian");
@@ -283,7 +343,8 @@ TEST(Planner, FormTableFollowsTheEnumAndNamesItsKernels) {
     EXPECT_EQ(static_cast<int>(info.form), i);
     EXPECT_EQ(std::string(info.name).rfind(kernel_info(info.kernel).nick, 0), 0u) << info.name;
     EXPECT_EQ(find_form(info.name), &info);
-    EXPECT_EQ(info.on_cuda, info.form != Form::kSeparableAreas) << info.name;
+    EXPECT_EQ(info.on_cuda, info.form != Form::kSeparableAreas && info.form != Form::kCoarsenedDots)
+        << info.name;
     EXPECT_TRUE(info.on_cuda || info.on_cpu) << info.name;
   }
   EXPECT_EQ(find_form("tensor"), nullptr) << "a kernel";

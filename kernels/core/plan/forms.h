@@ -42,6 +42,7 @@ enum class Form : int {
   kTiledOutput,
   kCachedHalo,
   kCoarsened,
+  kCoarsenedDots,
   kSeparableFused,
   kSeparableTwoPass,
   kSeparableAreas,
@@ -69,7 +70,7 @@ enum class Form : int {
   kBoxBands,
   kShift,
 };
-inline constexpr int kFormCount = 32;
+inline constexpr int kFormCount = 33;
 
 /// Code that has constants of its own in the cost model. A class of each accumulator, in the order
 /// of Accumulator, where a form has more than one.

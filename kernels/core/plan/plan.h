@@ -47,6 +47,7 @@ struct DeviceCapabilities {
   int compute_capability = 0;    ///< 90 for 9.0; 0 on the CPU.
   std::size_t shared_bytes = 0;  ///< Most shared memory that one block may ask for.
   int threads = 1;               ///< CPU: share of the pool.
+  bool dot_products = false;     ///< CPU: it has an instruction for dot products of bytes.
   // By which times measured on another GPU are scaled to this one; 0 = not known.
   int processors = 0;          ///< SMs.
   int clock_mhz = 0;           ///< Boost clock.
@@ -60,8 +61,8 @@ struct Plan {
   int tile_height = 0;
   bool rational = false;
   Accumulator accumulator = Accumulator::kFloat64;
-  /// 8-bit digits of a weight (tensor), of a column's weight (separable on tensor cores) or of a
-  /// column's sum (box-strips); 0 for forms that sum no digits.
+  /// 8-bit digits of a weight (tensor, coarsened-dots), of a column's weight (separable on tensor
+  /// cores) or of a column's sum (box-strips); 0 for forms that sum no digits.
   int digits = 0;
   KnotSpacing knot_spacing;  ///< separable-spline.
   MaskStorage storage = MaskStorage::kHostMemory;

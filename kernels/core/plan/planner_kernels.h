@@ -40,10 +40,11 @@ bool weights_by_alpha(const FrameFormat& format, const Options& options);
 // All of these give everything but the reason and the predicted time, or say why the kernel cannot
 // serve: "size: ...", "memory: ...", "rank: ...", "device: ..." or "alpha: ...".
 
-/// The book's kernels, coarsened, and separable without tensor cores: sums of products in an
+/// The book's kernels, and coarsened and separable without digits: sums of products in an
 /// accumulator that is proven to be wide enough.
 Result<Plan> plan_accumulated(const PlanRequest& request, KernelKind kernel);
 
+Result<Plan> plan_coarsened(const PlanRequest& request);
 Result<Plan> plan_separable(const PlanRequest& request);
 Result<Plan> plan_tensor(const PlanRequest& request);
 Result<Plan> plan_box(const PlanRequest& request);

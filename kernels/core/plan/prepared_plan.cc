@@ -17,7 +17,8 @@ PreparedWeights::Representation take_representation(const Plan& plan, WeightPrep
   if (kernel == KernelKind::kShift) return *std::move(weights.shift());
   if (kernel == KernelKind::kTensor && sums_are_split(plan.form))
     return *std::move(weights.split_digits(plan.digits));
-  if (kernel == KernelKind::kTensor) return *std::move(weights.digits());
+  if (kernel == KernelKind::kTensor || plan.form == Form::kCoarsenedDots)
+    return *std::move(weights.digits());
   if (plan.form == Form::kSeparableSpline) return *std::move(weights.spline_mask());
   if (kernel == KernelKind::kSeparable && plan.digits > 0)
     return *std::move(weights.separable_digits());

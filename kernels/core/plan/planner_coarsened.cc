@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <optional>
+
+#include "kernels/core/plan/planner_kernels.h"
+
+namespace convolve {
+namespace {
+
+/// True if all filtered samples are whole bytes.
+bool samples_are_bytes(const FrameFormat& format) {
+  return std::all_of(format.planes, format.planes + format.plane_count, [](const PlaneFormat& p) {
+    return std::all_of(p.components, p.components + p.component_count, [&p](const Component& c) {
+      return !c.filtered || (p.sample_bytes == 1 && c.depth == 8 && c.shift == 0);
+    });
+  });
+}
+
+/// By dot products of bytes, if the weights keep the contract as digits of a byte. Without an
+/// instruction for them the sums in floats are faster, and this form is there for who asks.
+std::optional<Plan> plan_dots(const PlanRequest& request) {
+  if (request.on_cuda() || !request.allows(Form::kCoarsenedDots) ||
+      !(request.device.dot_products || request.asks(Form::kCoarsenedDots)) ||
+      weights_by_alpha(request.format, request.options) || !samples_are_bytes(request.format))
+    return std::nullopt;
+  const std::optional<DigitWeights>& digits = request.weights.digits();
+  if (!digits) return std::nullopt;
+  Plan plan;
+  plan.backend = request.device.backend;
+  plan.form = Form::kCoarsenedDots;
+  plan.rational = request.weights.rational();
+  plan.digits = digits->digits;
+  plan.accumulator = Accumulator::kInt32;
+  plan.storage = MaskStorage::kHostMemory;
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan_coarsened(const PlanRequest& request) {
+  if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
+  if (request.asks(Form::kCoarsenedDots))
+    return unsupported(
+        "size: samples that are not of 8 bits, or weights that are not whole numbers of 8-bit "
+        "digits, or a mask that is kept as its factors");
+  return plan_accumulated(request, KernelKind::kCoarsened);
+}
+
+}  // namespace convolve

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// coarsened for samples of 8 bits and weights in digits of 8 bits: integer dot products of four
+// neighbours in a row, in vectors, with several rows of outputs in registers.
+#pragma once
+
+#include <string>
+
+#include "kernels/core/base/status.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/weights/digits.h"
+#include "kernels/cpu/component_task.h"
+#include "kernels/cpu/dots/dot_taps.h"
+#include "kernels/cpu/workspace.h"
+
+namespace convolve {
+
+/// A component of a group, in 8-bit samples. One that is not filtered is copied.
+struct DotPart {
+  ComponentTask task;  ///< Its epilogue is not used.
+  bool filtered = true;
+  DigitEpilogue epilogue;
+};
+
+/// Components of a plane that share step and size (see ComponentGroup): their samples are parted,
+/// filtered and put together again in one go.
+struct DotTask {
+  DotPart parts[kMaxComponents];  ///< In the order of their bytes.
+  int count = 0;
+
+  void add(const DotPart& part);
+  /// True if the parts are all bytes of a pixel.
+  bool whole_pixels() const {
+    return count > 1 && count == parts[0].task.step &&
+           parts[count - 1].task.src - parts[0].task.src == count - 1;
+  }
+};
+
+/// Mask and scratch memory of a job.
+class CoarsenedDots {
+ public:
+  /// `format`: the largest frames. kOutOfMemory.
+  static Result<CoarsenedDots> make(const FrameFormat& format, const Mask& mask,
+                                    const DigitWeights& weights, int workers);
+
+  /// Columns of an area at most.
+  int strip_width() const { return strip_width_; }
+
+  /// Filters `area` as worker `worker`.
+  void filter(const DotTask& task, const Area& area, int worker) const;
+
+ private:
+  DotTaps taps_;
+  int strip_width_ = kStripStep;
+  Workspaces workspaces_;
+};
+
+/// True if this machine has an instruction for the products.
+bool has_dot_instruction();
+
+/// The best instruction set that vector kernels use on this machine: "AVX2". The one with VNNI is
+/// used here alone.
+const char* vector_instruction_set();
+
+/// From now on they use none better than `name`, or than what every machine has if that is
+/// "baseline": for tests, before anything else is called. kUnsupported if the machine has none of
+/// that name.
+Status limit_instruction_set(const std::string& name);
+
+}  // namespace convolve

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The weights as products of bytes take them: four neighbours of a row in one word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/digits.h"
+
+namespace convolve {
+
+/// Weights in a quad, and samples that meet them.
+inline constexpr int kQuadTaps = 4;
+
+/// Output rows that are computed together, at most.
+inline constexpr int kMostDotRows = 6;
+
+/// A mask in whole numbers of 8-bit digits, packed as quads. Immutable; owns its quads.
+class DotTaps {
+ public:
+  DotTaps() = default;
+  DotTaps(const Mask& mask, const DigitWeights& weights);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  int anchor_x() const { return anchor_x_; }
+  int anchor_y() const { return anchor_y_; }
+  int digits() const { return digits_; }
+
+  /// Quads of a row of the mask. The last one ends in zeros where the width is no multiple of four.
+  int quads() const { return quads_; }
+
+  /// Digit `digit` of all weights, 0 the lowest: height() rows of quads() words. The first of four
+  /// columns is in the lowest byte.
+  const std::int32_t* digit(int digit) const {
+    return words_.data() + static_cast<std::size_t>(digit) * height_ * quads_;
+  }
+
+ private:
+  int width_ = 1;
+  int height_ = 1;
+  int anchor_x_ = 0;
+  int anchor_y_ = 0;
+  int digits_ = 1;
+  int quads_ = 1;
+  std::vector<std::int32_t> words_;
+};
+
+}  // namespace convolve
