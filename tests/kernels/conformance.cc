@@ -3,10 +3,12 @@
 //
 //   conformance [--backend=cpu|cuda] [--kernel=NICK] [--quick|--full] [--every=N] [--threads=N]
 //               [--refusals=FILE | --list-refusals] [--forms=FILE | --list-forms] [--plans]
+//               [--instruction-set=NAME]
 //
 // With --every=N one case of N is run. FILEs hold what a full run must refuse, and how many cases
 // each form must serve and decline. With --plans nothing runs: the forms are those that would be
-// planned, on CUDA for an H100, which needs no GPU.
+// planned, on CUDA for an H100, which needs no GPU. With --instruction-set=AVX2 kernels of the CPU
+// use nothing better; "baseline" is what every machine has.
 //
 // Exit status: 0 all passed, 1 failures, 2 bad usage, 77 no GPU (a failure if the environment says
 // CUDACONVOLVE_REQUIRE_GPU=1). The last line reads "N passed, N failed".
@@ -22,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cpu/dots/coarsened_dots.h"
 #include "tests/kernels/runner.h"
 #include "tests/kernels/ways.h"
 
@@ -43,6 +46,7 @@ struct Arguments {
   bool plans = false;
   std::string refusals_file;
   std::string forms_file;
+  std::string instruction_set;  ///< Empty: the machine's best.
   int threads = 0;
 };
 
@@ -77,6 +81,8 @@ bool parse_arguments(int argc, char** argv, Arguments* arguments) {
       arguments->plans = true;
     else if (name == "--forms" && !value.empty())
       arguments->forms_file = value;
+    else if (name == "--instruction-set" && !value.empty())
+      arguments->instruction_set = value;
     else if (name == "--refusals" && !value.empty())
       arguments->refusals_file = value;
     else if (name == "--every" && std::atoi(value.c_str()) > 0)
@@ -245,6 +251,13 @@ std::int64_t print_table(const Tally& tally) {
 int run(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (!arguments.instruction_set.empty()) {
+    if (Status status = limit_instruction_set(arguments.instruction_set); !status.ok()) {
+      std::printf("FAIL %s\n", status.message().c_str());
+      return 1;
+    }
+    std::printf("instruction set: %s\n", vector_instruction_set());
+  }
   if (arguments.plans)
     return run_plans(arguments, arguments.threads > 0 ? arguments.threads : processors);
   if (const auto devices = open_devices(arguments.backend); !devices.ok()) {
@@ -307,7 +320,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: conformance [--backend=cpu|cuda] [--kernel=NICK] [--quick|--full] "
                  "[--every=N] [--threads=N] [--refusals=FILE | --list-refusals] "
-                 "[--forms=FILE | --list-forms] [--plans]\n");
+                 "[--forms=FILE | --list-forms] [--plans] [--instruction-set=NAME]\n");
     return 2;
   }
   return convolve::testing::run(arguments);
