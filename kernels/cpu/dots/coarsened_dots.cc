@@ -65,6 +65,91 @@ HWY_INLINE void move_pixels(int bytes, Byte<kPart>* pixels, int count, Byte<!kPa
   return move_pixels<4, kPart>(pixels, count, lines);
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Bits from the first part's bytes to those of part `k` in the word that a pixel is.
+HWY_INLINE int bits_to(const DotTask& task, int k) {
+  return 8 * static_cast<int>(task.parts[k].task.src - task.parts[0].task.src);
+}
+
+/// Parts pixels that others have bytes of, from `from` on, where the first part's are; as many as
+/// fill vectors, and none that might reach behind the row. Returns how many. `Word` is as large as
+/// a pixel.
+template <class Word>
+HWY_INLINE int load_between(const DotTask& task, const std::uint8_t* from, int count,
+                            std::uint8_t* const* lines) {
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = 0;
+  for (; i + lanes < count; i += lanes) {
+    const auto words =
+        hn::BitCast(d, hn::LoadU(d_bytes, from + i * static_cast<int>(sizeof(Word))));
+    for (int k = 0; k < task.count; ++k) {
+      // Not TruncateTo(), which Highway 1.0.3 gets wrong for this target and words of 32 bits.
+      const auto code = hn::And(hn::ShiftRightSame(words, bits_to(task, k)), hn::Set(d, 0xFF));
+      hn::StoreU(hn::DemoteTo(d_codes, hn::BitCast(hn::RebindToSigned<decltype(d)>(), code)),
+                 d_codes, lines[k] + i);
+    }
+  }
+  return i;
+}
+
+/// Puts codes of such pixels back to `out`. Where stores under a mask are no instruction this
+/// cannot be: others may write the bytes between at the same time.
+template <class Word>
+HWY_INLINE int store_between(const DotTask& task, int count, const std::uint8_t* const* codes,
+                             std::uint8_t* out) {
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  Word ours = 0;
+  for (int k = 0; k < task.count; ++k)
+    ours = static_cast<Word>(ours | Word{0xFF} << bits_to(task, k));
+  const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto words = hn::Zero(d);
+    for (int k = 0; k < task.count; ++k) {
+      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, codes[k] + i));
+      words = hn::Or(words, hn::ShiftLeftSame(part, bits_to(task, k)));
+    }
+    hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
+                     out + i * static_cast<int>(sizeof(Word)));
+  }
+  return i;
+}
+
+HWY_INLINE int load_vectors(const DotTask& task, const std::uint8_t* from, int count,
+                            std::uint8_t* const* lines) {
+  const int step = task.parts[0].task.step;
+  return step == 2   ? load_between<std::uint16_t>(task, from, count, lines)
+         : step == 4 ? load_between<std::uint32_t>(task, from, count, lines)
+                     : 0;
+}
+
+HWY_INLINE int store_vectors(const DotTask& task, int count, const std::uint8_t* const* codes,
+                             std::uint8_t* out) {
+  const int step = task.parts[0].task.step;
+  return step == 2   ? store_between<std::uint16_t>(task, count, codes, out)
+         : step == 4 ? store_between<std::uint32_t>(task, count, codes, out)
+                     : 0;
+}
+
+#else
+
+HWY_INLINE int load_vectors(const DotTask&, const std::uint8_t*, int, std::uint8_t* const*) {
+  return 0;
+}
+
+HWY_INLINE int store_vectors(const DotTask&, int, const std::uint8_t* const*, std::uint8_t*) {
+  return 0;
+}
+
+#endif
+
 bool one_plane(const DotTask& task) {
   return task.count == 1 && task.parts[0].task.step == 1;
 }
@@ -86,14 +171,17 @@ void load_parts(const DotTask& task, int y, int x, int count, std::uint8_t* cons
     to[k] = lines[k] + inside;
   const std::uint8_t* from =
       first.src_row(row) + static_cast<std::ptrdiff_t>(x + inside) * first.step;
-  if (one_plane(task))
-    std::memcpy(to[0], from, static_cast<std::size_t>(after - inside));
-  else if (task.whole_pixels())
-    move_pixels<true>(task.count, from, after - inside, to);
-  else
+  const int pixels = after - inside;
+  if (one_plane(task)) {
+    std::memcpy(to[0], from, static_cast<std::size_t>(pixels));
+  } else if (task.whole_pixels()) {
+    move_pixels<true>(task.count, from, pixels, to);
+  } else {
+    const int loaded = load_vectors(task, from, pixels, to);
     for (int k = 0; k < task.count; ++k)
-      gather_samples(task.parts[k].task, task.parts[k].task.src_row(row), x + inside,
-                     after - inside, to[k]);
+      gather_samples(task.parts[k].task, task.parts[k].task.src_row(row), x + inside + loaded,
+                     pixels - loaded, to[k] + loaded);
+  }
 
   const auto fill_ghosts = [&](int begin, int end) {
     for (int i = begin; i < end; ++i) {
@@ -109,53 +197,6 @@ void load_parts(const DotTask& task, int y, int x, int count, std::uint8_t* cons
   fill_ghosts(0, inside);
   fill_ghosts(after, count);
 }
-
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
-/// Writes codes of pixels that others have bytes of, to `out`, where the first part's are; as many
-/// as fill vectors. Returns how many. `Word` is as large as a pixel. Where stores under a mask are
-/// not an instruction this cannot be: others may write the bytes between at the same time.
-template <class Word>
-HWY_INLINE int store_between(const DotTask& task, int count, const std::uint8_t* const* codes,
-                             std::uint8_t* out) {
-  const hn::ScalableTag<Word> d;
-  const hn::ScalableTag<std::uint8_t> d_bytes;
-  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  int shift[kMaxComponents];
-  Word ours = 0;
-  for (int k = 0; k < task.count; ++k) {
-    shift[k] = 8 * static_cast<int>(task.parts[k].task.src - task.parts[0].task.src);
-    ours = static_cast<Word>(ours | Word{0xFF} << shift[k]);
-  }
-  const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
-  int i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    auto words = hn::Zero(d);
-    for (int k = 0; k < task.count; ++k)
-      words = hn::Or(
-          words, hn::ShiftLeftSame(hn::PromoteTo(d, hn::LoadU(d_codes, codes[k] + i)), shift[k]));
-    hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
-                     out + i * static_cast<int>(sizeof(Word)));
-  }
-  return i;
-}
-
-HWY_INLINE int store_vectors(const DotTask& task, int count, const std::uint8_t* const* codes,
-                             std::uint8_t* out) {
-  const int step = task.parts[0].task.step;
-  return step == 2   ? store_between<std::uint16_t>(task, count, codes, out)
-         : step == 4 ? store_between<std::uint32_t>(task, count, codes, out)
-                     : 0;
-}
-
-#else
-
-HWY_INLINE int store_vectors(const DotTask&, int, const std::uint8_t* const*, std::uint8_t*) {
-  return 0;
-}
-
-#endif
 
 /// Writes `count` codes of each part to picture row `y` from column `x` on.
 void store_parts(const DotTask& task, int y, int x, int count, const std::uint8_t* const* codes) {
