@@ -83,19 +83,23 @@ class Downstream {
         this, nullptr);
   }
   bool takes_system_memory = false;
+  bool prefers_system_memory = false;
 
  private:
   GstPadProbeReturn answer(GstQuery* query) const {
     if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS && GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
       return GST_PAD_PROBE_OK;
-    GstCaps* ours =
-        gst_caps_from_string(takes_system_memory ? "video/x-raw(memory:CUDAMemory); video/x-raw"
-                                                 : "video/x-raw(memory:CUDAMemory)");
+    const std::string cuda = "video/x-raw(memory:CUDAMemory)", system = "video/x-raw";
+    GstCaps* ours = gst_caps_from_string((prefers_system_memory ? system + ";" + cuda
+                                          : takes_system_memory ? cuda + ";" + system
+                                                                : cuda)
+                                             .c_str());
     GstCaps* theirs = nullptr;
     if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
       gst_query_parse_caps(query, &theirs);
       if (theirs != nullptr) {
-        GstCaps* both = gst_caps_intersect_full(theirs, ours, GST_CAPS_INTERSECT_FIRST);
+        // In its own order.
+        GstCaps* both = gst_caps_intersect_full(ours, theirs, GST_CAPS_INTERSECT_FIRST);
         gst_caps_unref(ours);
         ours = both;
       }
@@ -194,8 +198,17 @@ TEST_F(CudaMemory, WhatIsInTheMakingIsWaitedForOnTheDevice) {
     }
 }
 
-TEST_F(CudaMemory, FramesStayInTheMemoryInWhichTheyCome) {
+TEST_F(CudaMemory, FramesStayInTheMemoryInWhichTheyComeWhateverDownstreamPrefers) {
   for (const bool cuda : {false, true}) {
+    for (const bool prefers_system_memory : {false, true}) {
+      Line line(settings());
+      Downstream downstream(line.harness().get());
+      downstream.takes_system_memory = true;
+      downstream.prefers_system_memory = prefers_system_memory;
+      line.set_input_caps(info_, cuda);
+      ASSERT_EQ(line.push(1), GST_FLOW_OK);
+      line.expect(1, kMask, cuda);
+    }
     Line line(settings());
     line.set_input_caps(info_, cuda);
     ASSERT_EQ(line.push(1), GST_FLOW_OK);

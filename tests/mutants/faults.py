@@ -277,9 +277,9 @@ CORE = [
 CPU = [
     Fault("last-band-not-run", "kernels/cpu/cpu_job.cc", "run_bands(workers_, areas, [&]",
           "run_bands(workers_, areas > 1 ? areas - 1 : areas, [&]"),
-    Fault("black-level-not-taken-off", "kernels/cpu/cpu_job.cc", "task.black = component.black;",
+    Fault("black-level-not-taken-off", "kernels/cpu/component_task.cc", "task.black = component.black;",
           "task.black = 0;"),
-    Fault("wrong-component-offset", "kernels/cpu/cpu_job.cc",
+    Fault("wrong-component-offset", "kernels/cpu/component_task.cc",
           "task.src = src + component.offset;", "task.src = src + plane.components[0].offset;"),
     Fault("vector-tail-of-sums", "kernels/cpu/accumulate-inl.h",
           "for (; x < width; x += lanes)", "for (; x + lanes <= width; x += lanes)"),
