@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "plugin/frames/cudamemory.h"
@@ -72,20 +73,28 @@ Status check_apart(const FrameFormat& format, const PlaneExtent* extents) {
   return {};
 }
 
+/// What a meta says may be any number, also one that is no value of the enumeration.
+int format_number(const GstVideoMeta& meta) {
+  int number = 0;
+  std::memcpy(&number, &meta.format, sizeof number);
+  return number;
+}
+
 /// GStreamer names only formats that it knows, and from 1.24 on complains when asked for others.
-std::string format_text(GstVideoFormat format) {
+std::string format_text(int number) {
   guint count = 0;
   const GstVideoFormat* const known = gst_video_formats_raw(&count);
-  return std::find(known, known + count, format) != known + count
-             ? gst_video_format_to_string(format)
-             : std::to_string(static_cast<int>(format));
+  const auto* const found = std::find_if(known, known + count, [number](GstVideoFormat format) {
+    return static_cast<int>(format) == number;
+  });
+  return found != known + count ? gst_video_format_to_string(*found) : std::to_string(number);
 }
 
 /// `meta` may describe more than the caps do (decoders' coded sizes), never less or something else.
 Status check_meta(const GstVideoMeta& meta, const GstVideoInfo& info) {
-  if (meta.format != GST_VIDEO_INFO_FORMAT(&info))
+  if (format_number(meta) != GST_VIDEO_INFO_FORMAT(&info))
     return convolve::invalid_argument("the buffer's GstVideoMeta says format " +
-                                      format_text(meta.format) + ", the caps say " +
+                                      format_text(format_number(meta)) + ", the caps say " +
                                       format_text(GST_VIDEO_INFO_FORMAT(&info)));
   if (meta.n_planes != GST_VIDEO_INFO_N_PLANES(&info) ||
       meta.width < static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)) ||
