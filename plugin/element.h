@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What an instance of the element consists of, for the sources that hold its vmethods.
+// The parts of an instance. The vmethods lie in two sources, which both need them.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>

@@ -141,9 +141,9 @@ class Session {
   /// After a frame failed: keeps its memory from others if the device may still be at it.
   void keep_if_doubtful(const SentFrame& frame);
   convolve::Status redo(SentFrame& frame, const convolve::Status& why);
-  /// Those of the active plan, with the arguments that frames are sent with.
+  /// The settings of the active plan, with the scale and bias that new frames are sent with.
   Settings settings_in_force() const;
-  /// What the frame was sent with.
+  /// The settings of the plan that `frame` was sent with, with the scale and bias of the frame.
   static Settings settings_of(const SentFrame& frame);
   void count(const SentFrame& frame);
 

@@ -48,7 +48,7 @@ void give_fresh_memory(GstBuffer* buffer) {
 
 }  // namespace
 
-/// What came in CUDA memory is there and nowhere else.
+/// A frame that came in CUDA memory has no copy that the CPU could filter.
 bool Session::may_leave_cuda(const SentFrame& frame, const Status& status) const {
   return frame.plan->backend == BackendKind::kCuda && choice_ == BackendChoice::kAuto &&
          is_device_failure(status.code()) && !frame.comes_in_cuda_memory();

@@ -68,7 +68,7 @@ class CpuJob final : public Job {
   Piece* add_piece(const WeightedTask& task, Work work);
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
-  /// Of a plane that coarsened-dots filters.
+  /// Adds the pieces of a plane whose components coarsened-dots filters together.
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);

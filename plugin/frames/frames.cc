@@ -73,7 +73,8 @@ Status check_apart(const FrameFormat& format, const PlaneExtent* extents) {
   return {};
 }
 
-/// What a meta says may be any number, also one that is no value of the enumeration.
+/// A hostile meta may hold a number that is no value of the enumeration, and loading that as one is
+/// undefined: so it is copied as a number.
 int format_number(const GstVideoMeta& meta) {
   int number = 0;
   std::memcpy(&number, &meta.format, sizeof number);
