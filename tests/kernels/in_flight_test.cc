@@ -31,7 +31,9 @@ constexpr int kInFlight = 4;
 constexpr int kSources = 5;
 constexpr int kFramesOnCuda = 600;
 constexpr int kFramesOnCpu = 15;
-constexpr int kWidth = 320, kHeight = 182;
+/// High enough to be cut in three pieces, and low enough that its chroma is one piece or a part of
+/// one.
+constexpr int kWidth = 320, kHeight = 326, kLowHeight = 182;
 
 /// The rows of one parity.
 FrameView field_of(const FrameView& frame, int parity) {
@@ -189,7 +191,7 @@ class Receiver {
   std::thread thread_;
 };
 
-void send_frames(const KernelOn& which, int most_in_flight) {
+void send_frames(const KernelOn& which, int most_in_flight, Arrangement arrangement, int height) {
   const bool cuda = which.backend == BackendKind::kCuda;
   auto opened = open_device(which.backend, {});
   if (cuda && !gpu_required() && !opened.ok()) GTEST_SKIP() << opened.status().message();
@@ -199,7 +201,7 @@ void send_frames(const KernelOn& which, int most_in_flight) {
   if (device.set_frames_in_flight(most_in_flight).ok()) in_flight = most_in_flight;
   EXPECT_EQ(in_flight, cuda ? most_in_flight : 1);
 
-  const FrameFormat format = make_format(Arrangement::kNv12, kU8, Levels::kFull, kWidth, kHeight);
+  const FrameFormat format = make_format(arrangement, kU8, Levels::kFull, kWidth, height);
   const TestMaskPtr mask = mask_for(which.kernel);
   Options options;
   options.kernel = which.kernel;
@@ -257,12 +259,17 @@ class FramesInFlight : public ::testing::TestWithParam<KernelOn> {
 };
 
 TEST_P(FramesInFlight, AreEachTheirOwn) {
-  send_frames(GetParam(), kInFlight);
+  send_frames(GetParam(), kInFlight, Arrangement::kNv12, kLowHeight);
 }
 
 TEST_P(FramesInFlight, OneAtATimeGoInPieces) {
   set_least_bytes_of_piece(1024);
-  send_frames(GetParam(), 1);
+  send_frames(GetParam(), 1, Arrangement::kNv12, kHeight);
+}
+
+TEST_P(FramesInFlight, OneAtATimeSmallPlanesGoTogether) {
+  set_least_bytes_of_piece(1024);
+  send_frames(GetParam(), 1, Arrangement::kI420, kLowHeight);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, FramesInFlight, ::testing::ValuesIn(all_kernels()),

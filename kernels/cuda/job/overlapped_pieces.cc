@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <utility>
 
 #include "kernels/cuda/runtime/check.h"
@@ -15,6 +16,8 @@ namespace {
 /// 0.75 of it.
 constexpr std::size_t kLeastBytes = 1000000;
 constexpr int kMostPieces = 5;
+/// Pieces begin at every 64th row.
+constexpr int kRowsOfPiece = 64;
 
 std::atomic<std::size_t> g_least_bytes{0};
 
@@ -36,22 +39,16 @@ std::size_t bytes_of(const PlaneFormat& plane) {
          aligned_pitch(static_cast<std::size_t>(plane.row_bytes));
 }
 
-/// Bytes of plane `p` in all pieces, halos included.
-std::size_t bytes_of_pieces(const FrameFormat& format, const Mask& mask, const Cut& cut, int p) {
-  std::size_t bytes = 0;
-  for (int i = 0; i < cut.count; ++i)
-    bytes += bytes_of(frame_piece(format, mask, cut, /*wrap=*/false, i).format.planes[p]);
-  return bytes;
-}
-
-/// The rows that all pieces filter, halos included, for each row of the frame.
-double rows_filtered_a_row(const FrameFormat& format, const Mask& mask, const Cut& cut) {
-  std::size_t all = 0, once = 0;
-  for (int p = 0; p < format.plane_count; ++p) {
-    all += bytes_of_pieces(format, mask, cut, p);
-    once += bytes_of(format.planes[p]);
+/// The format, of which only `planes` have rows.
+FrameFormat only(const FrameFormat& format, const DevicePlanes& planes) {
+  FrameFormat part = format;
+  for (int p = 0; p < part.plane_count; ++p) {
+    if (planes[static_cast<std::size_t>(p)]) continue;
+    part.planes[p].rows = 0;
+    for (int c = 0; c < part.planes[p].component_count; ++c)
+      part.planes[p].components[c].height = 0;
   }
-  return once > 0 ? static_cast<double>(all) / static_cast<double>(once) : 1;
+  return part;
 }
 
 }  // namespace
@@ -60,24 +57,82 @@ void OverlappedPieces::set_least_bytes(std::size_t bytes) {
   g_least_bytes = bytes;
 }
 
+/// About `pieces` of them, of about the same size: a large plane by itself in as many as it takes,
+/// small ones that follow each other together.
+void OverlappedPieces::cut_planes(int pieces) {
+  constexpr double kMostOfPiece = 1.25;
+  const double size = static_cast<double>(device_frame_bytes(planned_, on_device_)) / pieces;
+  cuts_.clear();
+  for (int p = 0; p < planned_.plane_count; ++p) {
+    const std::size_t n = static_cast<std::size_t>(p);
+    if (!on_device_[n] || planned_.planes[p].rows == 0) continue;
+    const std::size_t bytes = bytes_of(planned_.planes[p]);
+    if (cuts_.empty() || cuts_.back().count > 1 ||
+        static_cast<double>(cuts_.back().bytes + bytes) > kMostOfPiece * size)
+      cuts_.emplace_back();
+    CutPlanes& cut = cuts_.back();
+    cut.planes[n] = true;
+    cut.bytes += bytes;
+    cut.count = std::clamp(static_cast<int>(std::lround(static_cast<double>(cut.bytes) / size)), 1,
+                           std::max(1, planned_.planes[p].rows / kRowsOfPiece));
+  }
+}
+
+int OverlappedPieces::count() const {
+  int count = 0;
+  for (const CutPlanes& cut : cuts_)
+    count += cut.count;
+  return count;
+}
+
+/// Piece `index` of 0 .. count() - 1 of a frame or of a field.
+FramePiece OverlappedPieces::piece(const FrameFormat& format, int index) const {
+  std::size_t at = 0;
+  for (; index >= cuts_[at].count; ++at)
+    index -= cuts_[at].count;
+  Cut rows;
+  rows.count = cuts_[at].count;
+  return frame_piece(only(format, cuts_[at].planes), *mask_, rows, /*wrap=*/false, index);
+}
+
+/// Bytes of plane `p` in all pieces, halos included.
+std::size_t OverlappedPieces::bytes_of_pieces(const FrameFormat& format, int p) const {
+  std::size_t bytes = 0;
+  for (int i = 0; i < count(); ++i)
+    bytes += bytes_of(piece(format, i).format.planes[p]);
+  return bytes;
+}
+
+/// The rows that all pieces filter, halos included, for each row of the frame.
+double OverlappedPieces::rows_filtered_a_row() const {
+  std::size_t all = 0, once = 0;
+  for (int p = 0; p < planned_.plane_count; ++p) {
+    if (!on_device_[static_cast<std::size_t>(p)]) continue;
+    all += bytes_of_pieces(planned_, p);
+    once += bytes_of(planned_.planes[p]);
+  }
+  return once > 0 ? static_cast<double>(all) / static_cast<double>(once) : 1;
+}
+
 std::optional<OverlappedPieces> OverlappedPieces::make(const FrameFormat& format, const Mask& mask,
                                                        const DevicePlanes& on_device,
                                                        double kernels_us) {
-  // Pieces begin at every 64th row. Where they filter a quarter more rows than the frame has, and
-  // kernels take twice as long as a crossing, half of what overlapping saves is lost again.
-  constexpr int kRowsOfPiece = 64;
+  // Where pieces filter a quarter more rows than the frame has, and kernels take twice as long as a
+  // crossing, half of what overlapping saves is lost again.
   constexpr double kMostRowsARow = 1.25, kMostCrossings = 2, kBytesAMicrosecond = 50000;
   const std::size_t bytes = device_frame_bytes(format, on_device);
-  Cut cut;
-  cut.count = std::min({static_cast<int>(bytes / least_bytes()),
-                        tallest_height(format) / kRowsOfPiece, kMostPieces});
+  OverlappedPieces made(mask, on_device, format);
+  int pieces = std::min({static_cast<int>(bytes / least_bytes()),
+                         tallest_height(format) / kRowsOfPiece, kMostPieces});
+  if (pieces < 2) return {};
+  made.cut_planes(pieces);
   if (g_least_bytes == 0) {
     if (kernels_us > kMostCrossings * static_cast<double>(bytes) / kBytesAMicrosecond) return {};
-    while (cut.count > 1 && rows_filtered_a_row(format, mask, cut) > kMostRowsARow)
-      --cut.count;
+    while (pieces > 1 && made.rows_filtered_a_row() > kMostRowsARow)
+      made.cut_planes(--pieces);
   }
-  if (cut.count < 2) return {};
-  return OverlappedPieces(mask, on_device, cut, format);
+  if (made.count() < 2) return {};
+  return made;
 }
 
 bool OverlappedPieces::serves(const FrameTransfer& transfer, const FrameFormat& format,
@@ -87,7 +142,7 @@ bool OverlappedPieces::serves(const FrameTransfer& transfer, const FrameFormat& 
   for (int p = 0; p < format.plane_count; ++p)
     if (on_device_[static_cast<std::size_t>(p)] &&
         format.planes[p].rows != planned_.planes[p].rows &&
-        bytes_of_pieces(format, *mask_, cut_, p) > bytes_of_pieces(planned_, *mask_, cut_, p))
+        bytes_of_pieces(format, p) > bytes_of_pieces(planned_, p))
       return false;
   return true;
 }
@@ -97,7 +152,7 @@ Status OverlappedPieces::provide(DeviceCore& core) {
   if (Status status = core.make_copy_streams(); !status.ok()) return status;
   for (int p = 0; p < planned_.plane_count; ++p) {
     const std::size_t n = static_cast<std::size_t>(p);
-    const std::size_t bytes = bytes_of_pieces(planned_, *mask_, cut_, p);
+    const std::size_t bytes = bytes_of_pieces(planned_, p);
     if (!on_device_[n] || !has_filtered(planned_.planes[p]) || bytes == 0) continue;
     Result<DeviceMemory> taken = DeviceMemory::make(bytes, core.stream());
     if (!taken.ok()) return taken.status();
@@ -143,15 +198,15 @@ Status OverlappedPieces::run(FrameSlot& slot, FrameTransfer& transfer, const Fra
                              const FramePlanes& in, const Launch& launch) {
   std::array<int, kMaxPlanes> there{};
   std::array<std::size_t, kMaxPlanes> used{};
-  const auto piece_at = [&](int i) { return frame_piece(format, *mask_, cut_, /*wrap=*/false, i); };
-  FramePiece next = piece_at(0);
+  const int pieces = count();
+  FramePiece next = piece(format, 0);
   Status status = bring(slot, transfer, format, in, next, there);
-  for (int i = 0; status.ok() && i < cut_.count; ++i) {
-    const FramePiece piece = next;
+  for (int i = 0; status.ok() && i < pieces; ++i) {
+    const FramePiece current = next;
     status = slot.await_source();
     // The bus has the next piece to carry while the host enqueues the launches of this one.
-    if (status.ok() && i + 1 < cut_.count) {
-      next = piece_at(i + 1);
+    if (status.ok() && i + 1 < pieces) {
+      next = piece(format, i + 1);
       status = bring(slot, transfer, format, in, next, there);
     }
     FramePlanes inputs, outputs;
@@ -159,17 +214,17 @@ Status OverlappedPieces::run(FrameSlot& slot, FrameTransfer& transfer, const Fra
       const std::size_t n = static_cast<std::size_t>(p);
       if (!on_device_[n] || format.planes[p].rows == 0) continue;
       inputs[n] = in[n];
-      inputs[n].data += piece.input[p].row * in[n].pitch;
+      inputs[n].data += current.input[p].row * in[n].pitch;
       // Rows lie as in the source, where that is a frame without gaps.
       if (outputs_[n].data() == nullptr) continue;
       outputs[n] = {static_cast<std::uint8_t*>(outputs_[n].data()) + used[n], in[n].pitch,
                     Memory::kCuda};
-      used[n] += bytes_of(piece.format.planes[p]);
+      used[n] += bytes_of(current.format.planes[p]);
     }
     if (status.ok()) status = slot.begin_kernels();
-    if (status.ok()) status = launch(piece.format, inputs, outputs);
+    if (status.ok()) status = launch(current.format, inputs, outputs);
     if (status.ok()) status = slot.end_kernels();
-    if (status.ok()) status = give_back(slot, transfer, piece, outputs);
+    if (status.ok()) status = give_back(slot, transfer, current, outputs);
   }
   return status.ok() ? transfer.copy_unfiltered() : status;
 }

@@ -131,6 +131,16 @@ FrameStreams DeviceCore::streams() const {
   return streams;
 }
 
+FrameStreams DeviceCore::streams_on_device() const {
+  FrameStreams streams{stream_.get(), stream_.get(), stream_.get(), Waiting()};
+  // A frame may take less than the thread that waits for it takes to wake up. So the thread sleeps
+  // while half of those in flight are filtered, and then finishes all that are over.
+  if (!one_at_a_time())
+    streams.waiting.expected = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::nanoseconds(last_kernel_ns_) * slots_.size() / 2);
+  return streams;
+}
+
 FrameStreams DeviceCore::streams_of_pieces() const {
   return {upload_->get(), stream_.get(), download_.get(), Waiting()};
 }

@@ -42,11 +42,9 @@ class DeviceCore {
   cudaStream_t stream() const { return stream_.get(); }
   /// Those of a frame's way. stream() is that of its kernels.
   FrameStreams streams() const;
-  /// The streams of a frame that lies on the device before and after: one, and its end is awaited
-  /// eagerly, as kernels take less than it takes the system to wake a thread.
-  FrameStreams streams_on_device() const {
-    return {stream_.get(), stream_.get(), stream_.get(), Waiting()};
-  }
+  /// The streams of a frame that lies on the device before and after: one and the same. If it is
+  /// alone its end is awaited eagerly, as kernels take less than the system takes to wake a thread.
+  FrameStreams streams_on_device() const;
   /// The streams of a lone frame that crosses in pieces. make_copy_streams() must have succeeded.
   FrameStreams streams_of_pieces() const;
   Status make_copy_streams();

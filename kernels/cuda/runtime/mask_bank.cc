@@ -12,7 +12,6 @@
 
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/handles.h"
-#include "kernels/cuda/runtime/wait.h"
 
 namespace convolve {
 
@@ -62,6 +61,8 @@ bool any_retired(const Entries& entries) {
 
 /// How long a filter waits for frames in flight that still read slots given back.
 constexpr std::chrono::seconds kLongestWait{1};
+/// How long a thread that waits for room sleeps before it looks again.
+constexpr std::chrono::microseconds kPause{50};
 
 }  // namespace
 
@@ -91,7 +92,7 @@ class MaskBank {
       if (!cuda_usable()) return cuda_unusable();
       if (!more_to_come || std::chrono::steady_clock::now() - begin > kLongestWait)
         return MaskSlot();
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kPause);
     }
   }
 

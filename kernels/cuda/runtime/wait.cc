@@ -47,13 +47,6 @@ Status query(cudaEvent_t event, bool* ready) {
   return cuda_status(error, "cudaEventQuery");
 }
 
-void rest(Clock::duration waited) {
-  if (waited > kEagerly)
-    std::this_thread::sleep_for(kNap);
-  else
-    std::this_thread::yield();
-}
-
 /// Sleeps. The system adds 50 us to a sleep by default, so that threads wake together: here for
 /// once it adds 1.
 void nap(Clock::duration length) {
@@ -61,6 +54,15 @@ void nap(Clock::duration length) {
   if (slack > kSlack) prctl(PR_SET_TIMERSLACK, kSlack, 0, 0, 0);
   std::this_thread::sleep_for(length);
   if (slack > kSlack) prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
+}
+
+/// Lets other threads run until the event is worth another look. Sleeps are in proportion to what
+/// was waited for, so that a frame takes about a tenth longer by them at most.
+void rest(Clock::duration waited) {
+  if (waited > kEagerly)
+    nap(std::min<Clock::duration>(waited / 10, kLongestNap));
+  else
+    std::this_thread::yield();
 }
 
 /// The next sleep of a thread that expects its frame after `until_due`. A sleep costs some 6 us of

@@ -16,14 +16,12 @@ namespace convolve {
 /// device still end.
 inline constexpr std::chrono::seconds kLongestSilence{5};
 
-/// How long a thread that has waited for some time sleeps before it looks again.
-inline constexpr std::chrono::microseconds kNap{50};
-
 /// How a thread spends the time until an event has passed.
 struct Waiting {
   /// It sleeps for about so long before it asks again: for one of several frames in flight, which
-  /// keep the device busy meanwhile. 0: at first it asks again and again, for a frame that is
-  /// alone, whose way lasts longer by whatever its thread oversleeps.
+  /// keep the device busy meanwhile. 0: at first it asks again and again, and then sleeps for a
+  /// tenth of what it has waited, for a frame that is alone, which takes longer by whatever its
+  /// thread oversleeps.
   std::chrono::microseconds expected{0};
 };
 
