@@ -11,6 +11,7 @@
 #include "kernels/core/base/sample.h"
 #include "kernels/core/base/stop_signal.h"
 #include "kernels/core/base/view.h"
+#include "kernels/cpu/quotient.h"
 
 namespace convolve {
 
@@ -30,6 +31,7 @@ struct ComponentTask {
   int black = 0;
   Border border = Border::kReplicate;
   Epilogue epilogue;
+  Reciprocals reciprocals;           ///< Of the epilogue.
   const StopSignal* stop = nullptr;  ///< May be null.
 
   /// True if the frame is no longer wanted. Kernels look after every few rows, and leave the rest

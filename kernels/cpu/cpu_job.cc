@@ -265,7 +265,10 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     const Work work = work_of(component);
     WeightedTask task;
     task.colour = make(p, plane, component);
-    if (work == Work::kFilter) task.colour.epilogue = epilogue_of(component, arguments);
+    if (work == Work::kFilter) {
+      task.colour.epilogue = epilogue_of(component, arguments);
+      task.colour.reciprocals = make_reciprocals(task.colour.epilogue);
+    }
     if (work == Work::kWeight) {
       const PlaneFormat& alpha_plane = src.format.planes[alpha_location_.plane];
       const Component& alpha = alpha_plane.components[alpha_location_.component];
@@ -295,9 +298,9 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
       part.stop = stop_;
       if (group.any_filtered)
         task.add(
-            {part, component.filtered,
-             make_digit_epilogue(component, mask(), *weights_->as<DigitWeights>(), arguments.scale,
-                                 arguments.bias, plan_.rational, DigitEpilogue::Quantiser::kBits)});
+            part, component.filtered,
+            make_digit_epilogue(component, mask(), *weights_->as<DigitWeights>(), arguments.scale,
+                                arguments.bias, plan_.rational, DigitEpilogue::Quantiser::kBits));
       else
         add_piece({part, {}, {}}, Work::kCopy);
     }

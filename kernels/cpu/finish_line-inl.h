@@ -25,14 +25,37 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// How sums become codes.
+enum class Rounding {
+  kLinear,     ///< By one multiply-add,
+  kQuotient,   ///< by two terms of the divisor's reciprocal (quotient.h),
+  kRemainder,  ///< or by the quotient and its remainder.
+};
+
+/// Products of a multiply-add are not rounded.
+inline constexpr bool kFused = HWY_NATIVE_FMA != 0;
+
+template <class Real>
+HWY_INLINE Rounding rounding_of(const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal) {
+  return !e.divide                     ? Rounding::kLinear
+         : kFused && reciprocal.serves ? Rounding::kQuotient
+                                       : Rounding::kRemainder;
+}
+
 /// finish() of core/base/epilogue.h, still in Real: integers 0 .. high.
-template <bool kDivide, class D, class Real = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e, Real high) {
+template <Rounding kRounding, class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
+                                    const Reciprocal<Real>& reciprocal, Real high) {
   const auto zero = hn::Zero(d);
   const auto max = hn::Set(d, high);
-  if constexpr (!kDivide) {
+  if constexpr (kRounding == Rounding::kLinear) {
     const auto value = hn::MulAdd(hn::Set(d, e.scale), s, hn::Set(d, e.base));
     return hn::Round(hn::Clamp(value, zero, max));
+  } else if constexpr (kRounding == Rounding::kQuotient) {
+    const auto t = hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset));
+    const auto q =
+        hn::MulAdd(t, hn::Set(d, reciprocal.high), hn::Mul(t, hn::Set(d, reciprocal.low)));
+    return hn::Round(hn::Clamp(q, zero, max));
   } else {
     const auto one = hn::Set(d, Real(1));
     const auto divisor = hn::Set(d, e.divisor);
@@ -52,9 +75,10 @@ HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e
 }
 
 /// Writes `count` samples side by side to `out`, at any address.
-template <bool kDivide, class Real, class Sum, class Stored>
+template <Rounding kRounding, class Real, class Sum, class Stored>
 HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real> epilogue,
-                              const Sum* sums, int count, std::uint8_t* out) {
+                              const Reciprocal<Real> reciprocal, const Sum* sums, int count,
+                              std::uint8_t* out) {
   const hn::ScalableTag<Real> d;
   const hn::Rebind<Sum, decltype(d)> d_sum;
   const hn::Rebind<std::int32_t, decltype(d)> d_code;
@@ -69,7 +93,7 @@ HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real> 
       sum = hn::LoadU(d, sums + i);
     else
       sum = hn::PromoteTo(d, hn::LoadU(d_sum, sums + i));
-    const auto value = finish_vector<kDivide>(d, sum, epilogue, high);
+    const auto value = finish_vector<kRounding>(d, sum, epilogue, reciprocal, high);
     hn::Vec<decltype(d_code)> code;
     if constexpr (sizeof(Real) == sizeof(float))
       code = hn::ConvertTo(d_code, value);
@@ -90,25 +114,36 @@ HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real> 
   }
 }
 
+template <class Real, class Sum, class Stored>
+HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real>& e,
+                              const Reciprocal<Real>& reciprocal, const Sum* sums, int count,
+                              std::uint8_t* out) {
+  switch (rounding_of(e, reciprocal)) {
+    case Rounding::kLinear:
+      return store_samples<Rounding::kLinear, Real, Sum, Stored>(task, e, reciprocal, sums, count,
+                                                                 out);
+    case Rounding::kQuotient:
+      return store_samples<Rounding::kQuotient, Real, Sum, Stored>(task, e, reciprocal, sums, count,
+                                                                   out);
+    case Rounding::kRemainder:
+      return store_samples<Rounding::kRemainder, Real, Sum, Stored>(task, e, reciprocal, sums,
+                                                                    count, out);
+  }
+}
+
 /// Sums of `Sum` become samples side by side; which epilogue is exact enough for them, and how it
 /// divides, is the plan's choice.
 template <class Sum, class Stored>
 HWY_INLINE void finish_samples(const ComponentTask& task, const Sum* sums, int count,
                                std::uint8_t* out) {
   const Epilogue& e = task.epilogue;
+  const Reciprocals& reciprocals = task.reciprocals;
   if constexpr (sizeof(Sum) == sizeof(float)) {
-    if (e.in_float) {
-      if (e.narrow.divide)
-        store_samples<true, float, Sum, Stored>(task, e.narrow, sums, count, out);
-      else
-        store_samples<false, float, Sum, Stored>(task, e.narrow, sums, count, out);
-      return;
-    }
+    if (e.in_float)
+      return store_samples<float, Sum, Stored>(task, e.narrow, reciprocals.narrow, sums, count,
+                                               out);
   }
-  if (e.wide.divide)
-    store_samples<true, double, Sum, Stored>(task, e.wide, sums, count, out);
-  else
-    store_samples<false, double, Sum, Stored>(task, e.wide, sums, count, out);
+  store_samples<double, Sum, Stored>(task, e.wide, reciprocals.wide, sums, count, out);
 }
 
 /// Writes `count` outputs to picture row `y` from column `x` on. `samples` is scratch for `count`

@@ -234,7 +234,7 @@ void filter_dots(const DotTask& task, const DotTaps& taps, const Area& area,
     }
     const std::uint8_t* codes[kMostDotRows][kMaxComponents];
     for (int k = 0; k < task.count; ++k) {
-      DotBlock block{lines, {}, rows};
+      DotBlock block{lines, {}, rows, task.parts[k].task.reciprocals};
       for (int r = 0; r < rows; ++r) {
         block.out[r] = direct ? task.parts[0].task.dst_row(area.y + y + r) + area.x
                               : workspace.intermediate.at<std::uint8_t>(k * kMostDotRows + r);
@@ -271,11 +271,12 @@ HWY_EXPORT(filter_dots);
 HWY_EXPORT(dot_instruction);
 HWY_EXPORT(instruction_set);
 
-void DotTask::add(const DotPart& part) {
+void DotTask::add(const ComponentTask& task, bool filtered, const DigitEpilogue& epilogue) {
   int k = count++;
-  for (; k > 0 && part.task.src < parts[k - 1].task.src; --k)
+  for (; k > 0 && task.src < parts[k - 1].task.src; --k)
     parts[k] = parts[k - 1];
-  parts[k] = part;
+  parts[k] = {task, filtered, epilogue};
+  parts[k].task.reciprocals = make_reciprocals(epilogue.general);
 }
 
 bool has_dot_instruction() {

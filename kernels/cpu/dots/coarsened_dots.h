@@ -16,7 +16,7 @@ namespace convolve {
 
 /// A component of a group, in 8-bit samples. One that is not filtered is copied.
 struct DotPart {
-  ComponentTask task;  ///< Its epilogue is not used.
+  ComponentTask task;  ///< Its epilogue is not used; its reciprocals are those of `epilogue`.
   bool filtered = true;
   DigitEpilogue epilogue;
 };
@@ -27,7 +27,7 @@ struct DotTask {
   DotPart parts[kMaxComponents];  ///< In the order of their bytes.
   int count = 0;
 
-  void add(const DotPart& part);
+  void add(const ComponentTask& task, bool filtered, const DigitEpilogue& epilogue);
   /// True if the parts are all bytes of a pixel.
   bool whole_pixels() const {
     return count > 1 && count == parts[0].task.step &&

@@ -36,10 +36,12 @@ struct DotBlock {
   const std::uint8_t* const* lines;
   std::uint8_t* out[kMostDotRows];
   int rows;  ///< Of `out`.
+  const Reciprocals& reciprocals;
 };
 
 /// The bits of 1.5 x 2^23, which the start of sums contains for Quantiser::kBits.
 inline constexpr std::int32_t kRoundingBits = 0x4B400000;
+inline constexpr float kRoundingFloat = 12582912;
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -132,28 +134,22 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
 }
 
 /// Codes of any sums.
-template <bool kDivide, class Real>
-HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e, int most) {
+template <Rounding kRounding, class Real>
+HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
+                                        const Reciprocal<Real>& reciprocal, int most) {
   const Words d;
   const hn::Repartition<Real, Words> d_real;
-  const auto high = static_cast<Real>(most);
+  const auto code = [&](hn::Vec<decltype(d_real)> sum) HWY_ATTR {
+    return finish_vector<kRounding>(d_real, sum, e, reciprocal, static_cast<Real>(most));
+  };
   if constexpr (sizeof(Real) == sizeof(float)) {
-    return hn::ConvertTo(d, finish_vector<kDivide>(d_real, hn::ConvertTo(d_real, sums), e, high));
+    return hn::ConvertTo(d, code(hn::ConvertTo(d_real, sums)));
   } else {
     const hn::Half<Words> d_half;
     const auto low = hn::PromoteTo(d_real, hn::LowerHalf(d_half, sums));
     const auto upper = hn::PromoteTo(d_real, hn::UpperHalf(d_half, sums));
-    return hn::Combine(d, hn::DemoteTo(d_half, finish_vector<kDivide>(d_real, upper, e, high)),
-                       hn::DemoteTo(d_half, finish_vector<kDivide>(d_real, low, e, high)));
+    return hn::Combine(d, hn::DemoteTo(d_half, code(upper)), hn::DemoteTo(d_half, code(low)));
   }
-}
-
-HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const Epilogue& e) {
-  if (e.in_float)
-    return e.narrow.divide ? general_codes<true>(sums, e.narrow, e.max_code)
-                           : general_codes<false>(sums, e.narrow, e.max_code);
-  return e.wide.divide ? general_codes<true>(sums, e.wide, e.max_code)
-                       : general_codes<false>(sums, e.wide, e.max_code);
 }
 
 /// Codes before they are clamped, where one multiply-add rounds them to whole numbers: the low bits
@@ -164,6 +160,20 @@ HWY_INLINE hn::Vec<Words> rounded_codes(hn::Vec<Words> sums, const DigitEpilogue
   const hn::Repartition<float, Words> d_float;
   const auto value = kBits ? hn::BitCast(d_float, sums) : hn::ConvertTo(d_float, sums);
   const auto rounded = hn::MulAdd(hn::Set(d_float, e.scale), value, hn::Set(d_float, e.base));
+  return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, kRoundingBits));
+}
+
+/// The same where a quotient is rounded, which must be below 2^22 and is where sums are floats and
+/// the divisor is no power of two.
+HWY_INLINE hn::Vec<Words> quotient_codes(hn::Vec<Words> sums, const EpilogueOf<float>& e,
+                                         const Reciprocal<float>& reciprocal) {
+  const Words d;
+  const hn::Repartition<float, Words> d_float;
+  const auto t = hn::MulAdd(hn::Set(d_float, e.numerator), hn::ConvertTo(d_float, sums),
+                            hn::Set(d_float, e.offset));
+  const auto q = hn::MulAdd(t, hn::Set(d_float, reciprocal.high),
+                            hn::Mul(t, hn::Set(d_float, reciprocal.low)));
+  const auto rounded = hn::Add(q, hn::Set(d_float, kRoundingFloat));
   return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, kRoundingBits));
 }
 
@@ -191,12 +201,34 @@ HWY_INLINE void finish_tile(const DotSums& sum, const DotBlock& block, int x, in
   }
 }
 
-/// The same for the quantiser that is seldom needed. Not inlined, as its registers would be those
-/// of the sums.
-HWY_NOINLINE void finish_generally(const DotSums& sum, const Epilogue& e, const DotBlock& block,
-                                   int x, int count) {
-  finish_tile(sum, block, x, count,
-              [&e](hn::Vec<Words> sums) HWY_ATTR { return general_codes(sums, e); });
+template <class Real>
+HWY_INLINE void finish_generally(const DotSums& sum, const EpilogueOf<Real>& e,
+                                 const Reciprocal<Real>& reciprocal, int most,
+                                 const DotBlock& block, int x, int count) {
+  switch (rounding_of(e, reciprocal)) {
+    case Rounding::kLinear:
+      return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+        return general_codes<Rounding::kLinear>(sums, e, reciprocal, most);
+      });
+    case Rounding::kQuotient:
+      return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+        return general_codes<Rounding::kQuotient>(sums, e, reciprocal, most);
+      });
+    case Rounding::kRemainder:
+      return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+        return general_codes<Rounding::kRemainder>(sums, e, reciprocal, most);
+      });
+  }
+}
+
+/// The same for what is seldom needed. Not inlined, as its registers would be those of the sums.
+HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
+                                const Reciprocals& reciprocals, const DotBlock& block, int x,
+                                int count) {
+  if (e.in_float)
+    finish_generally(sum, e.narrow, reciprocals.narrow, e.max_code, block, x, count);
+  else
+    finish_generally(sum, e.wide, reciprocals.wide, e.max_code, block, x, count);
 }
 
 /// The tile at column `x`, of which `count` columns are wanted.
@@ -242,6 +274,12 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
     case DigitEpilogue::Quantiser::kGeneral:
       break;
   }
+  const EpilogueOf<float>& narrow = e.general.narrow;
+  if (e.general.in_float && rounding_of(narrow, block.reciprocals.narrow) == Rounding::kQuotient &&
+      narrow.divisor >= 4)
+    return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+      return quotient_codes(sums, narrow, block.reciprocals.narrow);
+    });
   // A copy, as sums whose address is given away would lie in memory from the beginning.
   DotSums copy;
   HWY_UNROLL(8)
@@ -250,7 +288,7 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
     for (int k = 0; k < kDotVectors; ++k)
       copy[r][k] = sum[r][k];
   }
-  finish_generally(copy, e.general, block, x, count);
+  finish_seldom(copy, e.general, block.reciprocals, block, x, count);
 }
 
 /// Writes `width` codes to each row of the block. Its lines have width + taps.width() - 1 cells,

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How vector kernels round the quotients of the epilogue (core/base/epilogue.h) without a
+// remainder.
+//
+// finish() multiplies by a reciprocal that is rounded, so that a quotient near a tie may end on its
+// wrong side, and decides by the remainder. Two terms of the reciprocal spare that: t / D is taken
+// as fma(t, high, t * low). What is rounded there is within 2^-46 of x = t / D (float; relative).
+// If x is a tie, k + 1/2, a float holds it, so that it comes out exactly and goes to even. If not,
+// it is at least 1 / 2D away from any, and the rounding moves it by less where x 2^-24 < 1 / 2D.
+#pragma once
+
+#include "kernels/core/base/epilogue.h"
+
+namespace convolve {
+
+/// 1 / divisor is about high + low.
+template <class Real>
+struct Reciprocal {
+  bool serves = false;  ///< Quotients may be rounded in this way.
+  Real high = 0;
+  Real low = 0;
+};
+
+/// Of both widths of an epilogue.
+struct Reciprocals {
+  Reciprocal<float> narrow;
+  Reciprocal<double> wide;
+};
+
+/// Those that serve wherever the epilogue divides, as far as it divides.
+Reciprocals make_reciprocals(const Epilogue& epilogue);
+
+}  // namespace convolve
