@@ -31,8 +31,7 @@ constexpr int kInFlight = 4;
 constexpr int kSources = 5;
 constexpr int kFramesOnCuda = 600;
 constexpr int kFramesOnCpu = 15;
-/// High enough to be cut in three pieces, and low enough that its chroma is one piece or a part of
-/// one.
+/// High enough for pieces of 64 rows of each plane.
 constexpr int kWidth = 320, kHeight = 326, kLowHeight = 182;
 
 /// The rows of one parity.
@@ -267,9 +266,9 @@ TEST_P(FramesInFlight, OneAtATimeGoInPieces) {
   send_frames(GetParam(), 1, Arrangement::kNv12, kHeight);
 }
 
-TEST_P(FramesInFlight, OneAtATimeSmallPlanesGoTogether) {
+TEST_P(FramesInFlight, OneAtATimeInPiecesOfThreePlanes) {
   set_least_bytes_of_piece(1024);
-  send_frames(GetParam(), 1, Arrangement::kI420, kLowHeight);
+  send_frames(GetParam(), 1, Arrangement::kI420, kHeight);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, FramesInFlight, ::testing::ValuesIn(all_kernels()),

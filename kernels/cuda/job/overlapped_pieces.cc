@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "kernels/cuda/runtime/check.h"
@@ -39,16 +40,22 @@ std::size_t bytes_of(const PlaneFormat& plane) {
          aligned_pitch(static_cast<std::size_t>(plane.row_bytes));
 }
 
-/// The format, of which only `planes` have rows.
-FrameFormat only(const FrameFormat& format, const DevicePlanes& planes) {
+/// The format, of which only plane `plane` has rows.
+FrameFormat only(const FrameFormat& format, int plane) {
   FrameFormat part = format;
   for (int p = 0; p < part.plane_count; ++p) {
-    if (planes[static_cast<std::size_t>(p)]) continue;
+    if (p == plane) continue;
     part.planes[p].rows = 0;
     for (int c = 0; c < part.planes[p].component_count; ++c)
       part.planes[p].components[c].height = 0;
   }
   return part;
+}
+
+/// About `wanted` pieces of a plane of `rows` rows, but at least one and not more than it has rows
+/// for.
+int pieces_of_rows(int rows, double wanted) {
+  return std::clamp(static_cast<int>(std::lround(wanted)), 1, std::max(1, rows / kRowsOfPiece));
 }
 
 }  // namespace
@@ -57,42 +64,38 @@ void OverlappedPieces::set_least_bytes(std::size_t bytes) {
   g_least_bytes = bytes;
 }
 
-/// About `pieces` of them, of about the same size: a large plane by itself in as many as it takes,
-/// small ones that follow each other together.
+/// About `pieces` of them, of about the same size. Those of the last plane are smaller if there are
+/// others: when the last one has come, its own way back is what the frame still takes.
 void OverlappedPieces::cut_planes(int pieces) {
-  constexpr double kMostOfPiece = 1.25;
+  constexpr double kMostOfLast = 0.6;
   const double size = static_cast<double>(device_frame_bytes(planned_, on_device_)) / pieces;
-  cuts_.clear();
+  counts_ = {};
+  int last = -1, planes = 0;
   for (int p = 0; p < planned_.plane_count; ++p) {
-    const std::size_t n = static_cast<std::size_t>(p);
-    if (!on_device_[n] || planned_.planes[p].rows == 0) continue;
-    const std::size_t bytes = bytes_of(planned_.planes[p]);
-    if (cuts_.empty() || cuts_.back().count > 1 ||
-        static_cast<double>(cuts_.back().bytes + bytes) > kMostOfPiece * size)
-      cuts_.emplace_back();
-    CutPlanes& cut = cuts_.back();
-    cut.planes[n] = true;
-    cut.bytes += bytes;
-    cut.count = std::clamp(static_cast<int>(std::lround(static_cast<double>(cut.bytes) / size)), 1,
-                           std::max(1, planned_.planes[p].rows / kRowsOfPiece));
+    if (!on_device_[static_cast<std::size_t>(p)] || planned_.planes[p].rows == 0) continue;
+    counts_[static_cast<std::size_t>(p)] = pieces_of_rows(
+        planned_.planes[p].rows, static_cast<double>(bytes_of(planned_.planes[p])) / size);
+    last = p;
+    ++planes;
   }
+  if (planes > 1)
+    counts_[static_cast<std::size_t>(last)] = pieces_of_rows(
+        planned_.planes[last].rows,
+        std::ceil(static_cast<double>(bytes_of(planned_.planes[last])) / (size * kMostOfLast)));
 }
 
 int OverlappedPieces::count() const {
-  int count = 0;
-  for (const CutPlanes& cut : cuts_)
-    count += cut.count;
-  return count;
+  return std::accumulate(counts_.begin(), counts_.end(), 0);
 }
 
 /// Piece `index` of 0 .. count() - 1 of a frame or of a field.
 FramePiece OverlappedPieces::piece(const FrameFormat& format, int index) const {
-  std::size_t at = 0;
-  for (; index >= cuts_[at].count; ++at)
-    index -= cuts_[at].count;
+  std::size_t p = 0;
+  for (; index >= counts_[p]; ++p)
+    index -= counts_[p];
   Cut rows;
-  rows.count = cuts_[at].count;
-  return frame_piece(only(format, cuts_[at].planes), *mask_, rows, /*wrap=*/false, index);
+  rows.count = counts_[p];
+  return frame_piece(only(format, static_cast<int>(p)), *mask_, rows, /*wrap=*/false, index);
 }
 
 /// Bytes of plane `p` in all pieces, halos included.

@@ -4,14 +4,13 @@
 // directions of the bus busy without that; a frame that is waited for would take the time of both.
 //
 // A copy costs the host 4 to 5 us, a fifth of the time that a megabyte is on the bus. So a piece is
-// made of rows of one plane where planes are large: one copy each way, not one for each plane.
+// made of rows of one plane: one copy each way, not one for each plane.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
-#include <vector>
 
 #include "kernels/core/plan/plan.h"
 #include "kernels/core/shape/pieces.h"
@@ -50,13 +49,6 @@ class OverlappedPieces {
   static void set_least_bytes(std::size_t bytes);
 
  private:
-  /// Planes that are cut together, into so many pieces.
-  struct CutPlanes {
-    DevicePlanes planes{};
-    std::size_t bytes = 0;
-    int count = 1;
-  };
-
   OverlappedPieces(const Mask& mask, const DevicePlanes& on_device, const FrameFormat& planned)
       : mask_(&mask), on_device_(on_device), planned_(planned) {}
   void cut_planes(int pieces);
@@ -72,7 +64,7 @@ class OverlappedPieces {
   const Mask* mask_;  ///< The job's.
   DevicePlanes on_device_;
   FrameFormat planned_;
-  std::vector<CutPlanes> cuts_;
+  std::array<int, kMaxPlanes> counts_{};  ///< Pieces of each plane.
   bool provided_ = false;
   /// The outputs of all pieces, halos included, one behind the other.
   std::array<DeviceMemory, kMaxPlanes> outputs_;

@@ -87,6 +87,7 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   }
   begun_ = true;
   whole_ = false;
+  ends_with_kernels_ = false;
   sent_ = awaited_ = 0;
   return status;
 }
@@ -156,6 +157,11 @@ Status FrameSlot::end(const FrameStreams& streams) {
     for (StreamSpans* spans : {&upload_, &kernels_, &download_})
       spans->clear();
   }
+  if (begun && ends_with_kernels_) {
+    // To mark the same moment once more would cost the host as much as a fifth of the launch.
+    end_ = kernels_.last();
+    return {};
+  }
   const cudaStream_t last = begun ? streams_.download : streams_.kernels;
   // The download of a whole frame comes behind all else of it. But a plane that no kernel writes
   // goes from host memory to the owner's device memory by itself, and of a frame that failed, or
@@ -165,6 +171,7 @@ Status FrameSlot::end(const FrameStreams& streams) {
       for (const cudaStream_t stream : {from.upload, from.kernels, from.download})
         if (stream != nullptr)
           if (Status status = follow(last, stream, done_); !status.ok()) return status;
+  end_ = done_.get();
   return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
 }
 
@@ -178,8 +185,7 @@ Status FrameSlot::finish() {
     if (Status marked = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams_.download)); status.ok())
       status = marked;
   if (status.ok() || (status.code() == Code::kStopped && owes_wait_))
-    if (Status ended =
-            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting);
+    if (Status ended = wait_for(end_, device_, owes_wait_ ? nullptr : stop_, streams_.waiting);
         !ended.ok())
       status = ended;
   owes_wait_ = false;

@@ -72,6 +72,8 @@ class FrameSlot {
   /// copies back that are enqueued from here on wait for them.
   Status begin_kernels();
   Status end_kernels();
+  /// Nothing is enqueued behind the kernels: the frame stays on the device as they leave it.
+  void ends_with_kernels() { ends_with_kernels_ = whole_; }
   /// Around what is enqueued to give the destination back, or a piece of it.
   Status begin_destination();
   Status end_destination();
@@ -116,6 +118,8 @@ class FrameSlot {
   std::size_t sent_ = 0, awaited_ = 0;  ///< Pieces whose source was enqueued, and is waited for.
   std::size_t taken_ = 0;               ///< Bytes of the source that runs of the frame have taken.
   Event done_;
+  cudaEvent_t end_ = nullptr;       ///< Of the frame: done_, or what marks the end of its kernels.
+  bool ends_with_kernels_ = false;  ///< Of the last run.
   bool fresh_ = false;  ///< The copies were taken, and no copy to the device waits for that yet.
   bool begun_ = false;  ///< A run of the frame was enqueued,
   bool whole_ = false;  ///< and the last one as far as the end of its kernels.

@@ -249,6 +249,11 @@ Status FrameTransfer::copy_back(bool filtered, const FramePlanes& from) {
   return {};
 }
 
+bool FrameTransfer::all_filtered() const {
+  const PlaneFormat* planes = src_.format.planes;
+  return std::all_of(planes, planes + src_.format.plane_count, has_filtered);
+}
+
 Status FrameTransfer::copy_unfiltered() {
   FramePlanes untouched;
   for (int p = 0; p < src_.format.plane_count; ++p)
@@ -260,17 +265,18 @@ Status FrameTransfer::copy_unfiltered() {
 Status FrameTransfer::give_back(const FramePlanes& out) {
   // Host to host first: that is work for the CPU while the kernels run.
   Status status = copy_unfiltered();
-  if (!status.ok() || dst_.memory == Memory::kCuda) return status;
+  if (!status.ok()) return status;
+  if (dst_.memory == Memory::kCuda) {
+    if (src_.memory == Memory::kCuda && all_filtered()) slot_.ends_with_kernels();
+    return {};
+  }
   status = slot_.begin_destination();
   if (status.ok()) status = download(out);
   return status.ok() ? slot_.end_destination() : status;
 }
 
 Status FrameTransfer::download(const FramePlanes& out) {
-  bool all_filtered = true;
-  for (int p = 0; p < src_.format.plane_count; ++p)
-    all_filtered = all_filtered && has_filtered(src_.format.planes[p]);
-  if (dense_dst_ && all_filtered && dst_.memory == Memory::kPageLocked)
+  if (dense_dst_ && all_filtered() && dst_.memory == Memory::kPageLocked)
     return copy_run(dst_.data[0], slot_.destination(), dense_bytes(dst_.format),
                     cudaMemcpyDeviceToHost, slot_.streams().download);
   Status status = copy_back(true, out);

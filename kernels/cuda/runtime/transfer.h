@@ -66,6 +66,7 @@ class FrameTransfer {
   Status upload(const FramePlanes& in);
   Status download(const FramePlanes& out);
   Status copy_back(bool filtered, const FramePlanes& from);
+  bool all_filtered() const;  ///< Something of each plane is.
 
   const DeviceCore& core_;
   FrameSlot& slot_;
