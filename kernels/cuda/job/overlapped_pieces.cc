@@ -52,36 +52,22 @@ FrameFormat only(const FrameFormat& format, int plane) {
   return part;
 }
 
-/// About `wanted` pieces of a plane of `rows` rows, but at least one and not more than it has rows
-/// for.
-int pieces_of_rows(int rows, double wanted) {
-  return std::clamp(static_cast<int>(std::lround(wanted)), 1, std::max(1, rows / kRowsOfPiece));
-}
-
 }  // namespace
 
 void OverlappedPieces::set_least_bytes(std::size_t bytes) {
   g_least_bytes = bytes;
 }
 
-/// About `pieces` of them, of about the same size. Those of the last plane are smaller if there are
-/// others: when the last one has come, its own way back is what the frame still takes.
+/// About `pieces` of them, of about the same size.
 void OverlappedPieces::cut_planes(int pieces) {
-  constexpr double kMostOfLast = 0.6;
   const double size = static_cast<double>(device_frame_bytes(planned_, on_device_)) / pieces;
-  counts_ = {};
-  int last = -1, planes = 0;
   for (int p = 0; p < planned_.plane_count; ++p) {
-    if (!on_device_[static_cast<std::size_t>(p)] || planned_.planes[p].rows == 0) continue;
-    counts_[static_cast<std::size_t>(p)] = pieces_of_rows(
-        planned_.planes[p].rows, static_cast<double>(bytes_of(planned_.planes[p])) / size);
-    last = p;
-    ++planes;
+    const PlaneFormat& plane = planned_.planes[p];
+    const std::size_t n = static_cast<std::size_t>(p);
+    if (!on_device_[n] || plane.rows == 0) continue;
+    const long wanted = std::lround(static_cast<double>(bytes_of(plane)) / size);
+    counts_[n] = std::clamp(static_cast<int>(wanted), 1, std::max(1, plane.rows / kRowsOfPiece));
   }
-  if (planes > 1)
-    counts_[static_cast<std::size_t>(last)] = pieces_of_rows(
-        planned_.planes[last].rows,
-        std::ceil(static_cast<double>(bytes_of(planned_.planes[last])) / (size * kMostOfLast)));
 }
 
 int OverlappedPieces::count() const {
