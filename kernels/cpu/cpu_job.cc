@@ -59,9 +59,8 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
     if (a.planes[p].rows != b.planes[p].rows || a.planes[p].row_bytes != b.planes[p].row_bytes)
       return false;
     for (int c = 0; c < a.planes[p].component_count; ++c) {
-      const Component& ca = a.planes[p].components[c];
-      const Component& cb = b.planes[p].components[c];
-      if (ca.width != cb.width || ca.height != cb.height) return false;
+      const Component &one = a.planes[p].components[c], &other = b.planes[p].components[c];
+      if (one.width != other.width || one.height != other.height) return false;
     }
   }
   return true;
@@ -134,6 +133,12 @@ Status CpuJob::allocate(const FrameFormat& format) {
     dots_ = std::move(dots.value());
     return {};
   }
+  if (plan_.kernel() == KernelKind::kBox && BoxBytes::serves(format, mask())) {
+    Result<BoxBytes> box = BoxBytes::make(format, box_, workers_);
+    if (!box.ok()) return box.status();
+    box_bytes_ = std::move(box.value());
+    return {};
+  }
   const Extent extent =
       largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
   int halo = taps_.width() - 1;
@@ -204,21 +209,20 @@ CpuJob::Work CpuJob::work_of(const Component& component) const {
 }
 
 CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
-  const int width = task.colour.width;
-  const int height = task.colour.height;
+  const int width = task.colour.width, height = task.colour.height;
   if (width <= 0 || height <= 0) return nullptr;
   Piece& piece = pieces_[piece_count_++];
   piece.task = task;
   piece.work = work;
   piece.strip_width = work == Work::kCopy     ? width
                       : work == Work::kWeight ? weighted_->strip_width()
-                      : work == Work::kDots   ? dots_->strip_width()
+                      : work == Work::kBytes  ? bytes_strip_width()
                                               : strip_width_;
   piece.strips = divide_up(width, piece.strip_width);
   int least = kMinBandRows;
   // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
   // many rows before its first.
-  if (work == Work::kFilter && !two_pass_ &&
+  if ((work == Work::kFilter || work == Work::kBytes) && !two_pass_ &&
       (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
     least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
@@ -235,6 +239,16 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
   if (const Shift* shift = weights_->as<Shift>())
     return make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
   return make_epilogue(component, mask(), scale, bias, plan_.rational, plan_.accumulator);
+}
+
+void CpuJob::set_epilogue(BytePart& part, const Component& component,
+                          const RunArguments& arguments) const {
+  if (dots_)
+    part.digits =
+        make_digit_epilogue(component, mask(), *weights_->as<DigitWeights>(), arguments.scale,
+                            arguments.bias, plan_.rational, DigitEpilogue::Quantiser::kBits);
+  part.task.epilogue = dots_ ? part.digits.general : epilogue_of(component, arguments);
+  part.task.reciprocals = make_reciprocals(part.task.epilogue);
 }
 
 void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
@@ -259,7 +273,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
-  if (dots_) return add_groups(src, dst, p, arguments);
+  if (dots_ || box_bytes_) return add_groups(src, dst, p, arguments);
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     const Work work = work_of(component);
@@ -289,23 +303,23 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
   for (int g = 0; g < count; ++g) {
     const ComponentGroup& group = groups[g];
     if (group.plane != p) continue;
-    DotTask task;
+    ByteTask task;
     for (int k = 0; k < group.count; ++k) {
       const Component& component = plane.components[group.component[k]];
       ComponentTask part =
           make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
       part.border = arguments.border;
       part.stop = stop_;
-      if (group.any_filtered)
-        task.add(
-            part, component.filtered,
-            make_digit_epilogue(component, mask(), *weights_->as<DigitWeights>(), arguments.scale,
-                                arguments.bias, plan_.rational, DigitEpilogue::Quantiser::kBits));
-      else
+      if (!group.any_filtered) {
         add_piece({part, {}, {}}, Work::kCopy);
+        continue;
+      }
+      BytePart byte_part{part, component.filtered, {}};
+      set_epilogue(byte_part, component, arguments);
+      task.add(byte_part);
     }
-    if (!group.any_filtered) continue;
-    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kDots)) piece->dots = task;
+    if (task.count == 0) continue;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = task;
   }
 }
 
@@ -361,8 +375,9 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
       return copy_area(task, area);
     case Work::kWeight:
       return weighted_->filter(piece.task, area, worker);
-    case Work::kDots:
-      return dots_->filter(piece.dots, area, worker);
+    case Work::kBytes:
+      return dots_ ? dots_->filter(piece.bytes, area, worker)
+                   : box_bytes_->filter(piece.bytes, area, worker);
     case Work::kFilter:
       break;
   }

@@ -12,6 +12,7 @@
 #include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
+#include "kernels/cpu/box_bytes.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/dots/coarsened_dots.h"
 #include "kernels/cpu/mask_taps.h"
@@ -39,12 +40,12 @@ class CpuJob final : public Job {
   enum class Stage { kWhole, kRowPass, kColumnPass };
 
   /// What becomes of a component.
-  enum class Work { kCopy, kFilter, kWeight, kDots };
+  enum class Work { kCopy, kFilter, kWeight, kBytes };
 
   /// One component, or an unfiltered plane, and the areas it is split into.
   struct Piece {
     WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
-    DotTask dots;       ///< Of Work::kDots.
+    ByteTask bytes;     ///< Of Work::kBytes.
     Work work = Work::kCopy;
     int strip_width = 0;
     int strips = 0;
@@ -61,6 +62,9 @@ class CpuJob final : public Job {
   const Mask& mask() const { return weights_->mask; }
   void encode();
   Epilogue epilogue_of(const Component& component, const RunArguments& arguments) const;
+  void set_epilogue(BytePart& part, const Component& component,
+                    const RunArguments& arguments) const;
+  int bytes_strip_width() const { return dots_ ? dots_->strip_width() : box_bytes_->strip_width(); }
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
   Work work_of(const Component& component) const;
@@ -68,7 +72,7 @@ class CpuJob final : public Job {
   Piece* add_piece(const WeightedTask& task, Work work);
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
-  /// Adds the pieces of a plane whose components coarsened-dots filters together.
+  /// Adds the pieces of a plane whose components are filtered together.
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);
@@ -89,6 +93,7 @@ class CpuJob final : public Job {
   MaskTaps column_taps_;
   BoxMask box_;
   std::optional<CoarsenedDots> dots_;
+  std::optional<BoxBytes> box_bytes_;  ///< Kernel box, where all samples have 8 bits.
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

@@ -42,20 +42,25 @@ HWY_INLINE Rounding rounding_of(const EpilogueOf<Real>& e, const Reciprocal<Real
                                        : Rounding::kRemainder;
 }
 
+/// The value that is rounded to the code, where no remainder decides.
+template <Rounding kRounding, class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> value_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
+                                   const Reciprocal<Real>& reciprocal) {
+  static_assert(kRounding != Rounding::kRemainder);
+  if constexpr (kRounding == Rounding::kLinear)
+    return hn::MulAdd(hn::Set(d, e.scale), s, hn::Set(d, e.base));
+  const auto t = hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset));
+  return hn::MulAdd(t, hn::Set(d, reciprocal.high), hn::Mul(t, hn::Set(d, reciprocal.low)));
+}
+
 /// finish() of core/base/epilogue.h, still in Real: integers 0 .. high.
 template <Rounding kRounding, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
                                     const Reciprocal<Real>& reciprocal, Real high) {
   const auto zero = hn::Zero(d);
   const auto max = hn::Set(d, high);
-  if constexpr (kRounding == Rounding::kLinear) {
-    const auto value = hn::MulAdd(hn::Set(d, e.scale), s, hn::Set(d, e.base));
-    return hn::Round(hn::Clamp(value, zero, max));
-  } else if constexpr (kRounding == Rounding::kQuotient) {
-    const auto t = hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset));
-    const auto q =
-        hn::MulAdd(t, hn::Set(d, reciprocal.high), hn::Mul(t, hn::Set(d, reciprocal.low)));
-    return hn::Round(hn::Clamp(q, zero, max));
+  if constexpr (kRounding != Rounding::kRemainder) {
+    return hn::Round(hn::Clamp(value_vector<kRounding>(d, s, e, reciprocal), zero, max));
   } else {
     const auto one = hn::Set(d, Real(1));
     const auto divisor = hn::Set(d, e.divisor);

@@ -39,7 +39,7 @@ TEST(Planner, TableOfChoices) {
       {"laplacian", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
       {"box:5", "cuda tensor-pairs 1 digit int32 rational global-memory (5x5, on tensor cores)",
-       "cpu separable-areas float32 rational host-memory (5x5, rank 1: 10 taps instead of 25)"},
+       "cpu box-runs int32 rational host-memory (5x5, equal weights: running sums)"},
       {"gaussian:2",
        "cuda separable-tensor-fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps "
        "instead of "
@@ -48,8 +48,7 @@ TEST(Planner, TableOfChoices) {
       {"motion:13",
        "cuda tensor-warpgroups tile 128x64 1 digit int32 rational global-memory (13x1, on tensor "
        "cores)",
-       "cpu coarsened float32 rational host-memory (13x1, rank 1 but small: several outputs per "
-       "thread)"},
+       "cpu box-runs int32 rational host-memory (13x1, equal weights: running sums)"},
       {"disk:7.5",
        "cuda tensor-warpgroups tile 128x64 2 digits int32 real global-memory (15x15, on tensor "
        "cores)",
@@ -86,7 +85,7 @@ TEST(Planner, TableOfChoices) {
   }
 }
 
-// Where one pass of dot products costs less than two passes or running sums over a mask of rank 1.
+// Where one pass of dot products costs less than two passes over a mask of rank 1.
 TEST(Planner, TableOfDotProducts) {
   DeviceCapabilities device = cpu();
   device.dot_products = true;
@@ -107,10 +106,7 @@ TEST(Planner, TableOfDotProducts) {
       {"2x2: 70000000 1 3 100000", "",
        "cpu coarsened float64 rational host-memory (2x2, several outputs per thread)"},
       {"box:11", "",
-       "cpu coarsened-dots 1 digit int32 rational host-memory (11x11, rank 1 but small: dot "
-       "products of bytes)"},
-      {"box:13", "",
-       "cpu box-runs int32 rational host-memory (13x13, equal weights: running sums)"},
+       "cpu box-runs int32 rational host-memory (11x11, equal weights: running sums)"},
       {"gaussian:1", "",
        "cpu coarsened-dots 2 digits int32 real host-memory (7x7, rank 1 but small: dot products of "
        "bytes)"},
@@ -122,6 +118,17 @@ TEST(Planner, TableOfDotProducts) {
     EXPECT_EQ(plan_text(choice.mask, device), choice.cpu);
   EXPECT_EQ(plan_text("laplacian", device, {}, 10),
             "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)");
+}
+
+// Sums of bytes beat all else at any size; those of wider samples take more.
+TEST(Planner, RunningSumsOfWiderSamplesAreForLargeBoxes) {
+  EXPECT_EQ(plan_text("box:3", cpu()),
+            "cpu box-runs int32 rational host-memory (3x3, equal weights: running sums)");
+  EXPECT_EQ(
+      plan_text("box:7", cpu(), {}, 10),
+      "cpu separable-areas float32 rational host-memory (7x7, rank 1: 14 taps instead of 49)");
+  EXPECT_EQ(plan_text("box:8", cpu(), {}, 10),
+            "cpu box-runs int32 rational host-memory (8x8, equal weights: running sums)");
 }
 
 TEST(Planner, DotProductsServeWhereTheyAreAskedFor) {

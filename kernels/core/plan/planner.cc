@@ -88,21 +88,26 @@ bool two_passes_pay(const Mask& mask, BackendKind backend) {
   return backend == BackendKind::kCuda ? direct > 75 + 2.5 * passes : direct > 2 * passes;
 }
 
-/// Width and height together from which running sums beat two passes on the CPU: 1.06 against 1.21
-/// ms at 9x9, 1.05 against 1.02 at 7x7 (GRAY8, 1080p, 4 threads, AVX2).
-constexpr int kCpuBoxSides = 16;
+/// True if running sums are the CPU's fastest way to a box. Of bytes they always are: 0.40 against
+/// 0.49 ms of dot products at 3x3 and 0.46 against 0.74 at 5x5 (GRAY8, 1080p, 1 thread, AVX-512
+/// with VNNI). Wider samples have sums of their own, which beat two passes from 16 sides on: 1.06
+/// against 1.21 ms at 9x9, 1.05 against 1.02 at 7x7 (GRAY8 in these sums, 4 threads, AVX2).
+bool running_sums_pay(const PlanRequest& request) {
+  constexpr int kSides = 16;
+  const auto in_bytes = [](const Component& c) { return c.max_code() <= 255; };
+  return all_filtered(request.format, in_bytes) ||
+         request.mask.width + request.mask.height >= kSides;
+}
 
-/// True if the CPU's dot products of bytes beat two passes and running sums over a mask of rank 1.
-/// One plane of 1080p takes 0.69 ms and 26 us for each four products of an output, two passes 0.94
-/// ms and 50 us a tap, running sums 1.7 ms (GRAY8, 1 thread, AVX-512 with VNNI): 2.25 against 2.45
-/// ms at 15x15, with two digits 1.52 against 1.69 ms at 7x7 and 2.28 against 1.87 ms at 9x9; boxes
-/// of 11x11 1.61 against 1.74 ms.
+/// True if the CPU's dot products of bytes beat two passes over a mask of rank 1. One plane of
+/// 1080p takes 0.69 ms and 26 us for each four products of an output, two passes 0.94 ms and 50 us
+/// a tap (GRAY8, 1 thread, AVX-512 with VNNI): 2.25 against 2.45 ms at 15x15, with two digits 1.52
+/// against 1.69 ms at 7x7 and 2.28 against 1.87 ms at 9x9.
 bool dots_beat_passes(const PlanRequest& request) {
   const Mask& mask = request.mask;
   if (!request.device.dot_products || !mask.rank1 || !mask.dense()) return false;
   const int quads = divide_up(mask.width, 4) * mask.height;
-  int most = 2 * (mask.width + mask.height) + 9;
-  if (request.weights.box_weight()) most = std::min(most, 38);
+  const int most = 2 * (mask.width + mask.height) + 9;
   if (quads > most) return false;
   const Result<Plan> plan = plan_for(KernelKind::kCoarsened, request);
   return plan.ok() && plan.value().form == Form::kCoarsenedDots &&
@@ -172,8 +177,8 @@ Result<Plan> choose_cpu(const PlanRequest& request) {
   const Mask& mask = request.mask;
   const std::pair<KernelKind, bool> candidates[] = {
       {KernelKind::kShift, true},
+      {KernelKind::kBox, running_sums_pay(request)},
       {KernelKind::kCoarsened, dots_beat_passes(request)},
-      {KernelKind::kBox, mask.width + mask.height >= kCpuBoxSides},
       {KernelKind::kSeparable, mask.rank1 && two_passes_pay(mask, request.device.backend)},
       {KernelKind::kCoarsened, true},
   };

@@ -8,32 +8,12 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/digits.h"
+#include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
-
-/// A component of a group, in 8-bit samples. One that is not filtered is copied.
-struct DotPart {
-  ComponentTask task;  ///< Its epilogue is not used; its reciprocals are those of `epilogue`.
-  bool filtered = true;
-  DigitEpilogue epilogue;
-};
-
-/// Components of a plane that share step and size (see ComponentGroup): their samples are parted,
-/// filtered and put together again in one go.
-struct DotTask {
-  DotPart parts[kMaxComponents];  ///< In the order of their bytes.
-  int count = 0;
-
-  void add(const ComponentTask& task, bool filtered, const DigitEpilogue& epilogue);
-  /// True if the parts are all bytes of a pixel.
-  bool whole_pixels() const {
-    return count > 1 && count == parts[0].task.step &&
-           parts[count - 1].task.src - parts[0].task.src == count - 1;
-  }
-};
 
 /// Mask and scratch memory of a job.
 class CoarsenedDots {
@@ -46,7 +26,7 @@ class CoarsenedDots {
   int strip_width() const { return strip_width_; }
 
   /// Filters `area` as worker `worker`.
-  void filter(const DotTask& task, const Area& area, int worker) const;
+  void filter(const ByteTask& task, const Area& area, int worker) const;
 
  private:
   DotTaps taps_;

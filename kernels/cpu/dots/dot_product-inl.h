@@ -19,6 +19,8 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/bytes/byte_codes-inl.h"
+
 #undef CONVOLVE_DOT_INSTRUCTION
 #undef CONVOLVE_DOT_PAIRS
 #define CONVOLVE_DOT_INSTRUCTION (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL)
@@ -31,10 +33,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-
-using Bytes = hn::ScalableTag<std::uint8_t>;
-using Words = hn::Repartition<std::int32_t, Bytes>;
-using Pairs = hn::Repartition<std::int16_t, Bytes>;
 
 #if CONVOLVE_DOT_INSTRUCTION
 
@@ -134,47 +132,6 @@ HWY_INLINE Quads load_quads(const std::uint8_t* at) {
   const Bytes d;
   return split_quads(hn::TableLookupBytes(hn::LoadU(d, at), hn::LoadDup128(d, kOverlapping)));
 }
-
-#if CONVOLVE_DOT_PAIRS
-
-#if HWY_TARGET <= HWY_AVX3
-HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
-  return hn::Vec<Bytes>{_mm512_packus_epi16(a.raw, b.raw)};
-}
-#elif HWY_TARGET <= HWY_AVX2
-HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
-  return hn::Vec<Bytes>{_mm256_packus_epi16(a.raw, b.raw)};
-}
-#else
-HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
-  return hn::Vec<Bytes>{_mm_packus_epi16(a.raw, b.raw)};
-}
-#endif
-
-/// Values of 16 bits, clamped to bytes: those of the four vectors' first blocks of 16 bytes, one
-/// vector after the other, then those of the second ones...
-HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
-  return pack_pairs(hn::ReorderDemote2To(Pairs(), words[0], words[1]),
-                    hn::ReorderDemote2To(Pairs(), words[2], words[3]));
-}
-
-#else
-
-HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
-  HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,
-                                                             2, 6, 10, 14, 3, 7, 11, 15};
-  const Bytes d;
-  const auto low = hn::Zero(Words());
-  const auto high = hn::Set(Words(), 255);
-  const auto pairs =
-      hn::Or(hn::Clamp(words[0], low, high), hn::ShiftLeft<8>(hn::Clamp(words[1], low, high)));
-  const auto others =
-      hn::Or(hn::Clamp(words[2], low, high), hn::ShiftLeft<8>(hn::Clamp(words[3], low, high)));
-  return hn::TableLookupBytes(hn::BitCast(d, hn::Or(pairs, hn::ShiftLeft<16>(others))),
-                              hn::LoadDup128(d, kTransposed));
-}
-
-#endif
 
 #endif  // HWY_TARGET != HWY_SCALAR
 

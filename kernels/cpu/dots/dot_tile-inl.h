@@ -21,9 +21,9 @@
 #include <cstring>
 
 #include "kernels/core/weights/digits.h"
+#include "kernels/cpu/bytes/byte_codes-inl.h"
 #include "kernels/cpu/dots/dot_product-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
-#include "kernels/cpu/finish_line-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -38,10 +38,6 @@ struct DotBlock {
   int rows;  ///< Of `out`.
   const Reciprocals& reciprocals;
 };
-
-/// The bits of 1.5 x 2^23, which the start of sums contains for Quantiser::kBits.
-inline constexpr std::int32_t kRoundingBits = 0x4B400000;
-inline constexpr float kRoundingFloat = 12582912;
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -133,25 +129,6 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
     return add_quads_to<kFirst + 1, kDotRows>(key, cells, weights, quads, sum);
 }
 
-/// Codes of any sums.
-template <Rounding kRounding, class Real>
-HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
-                                        const Reciprocal<Real>& reciprocal, int most) {
-  const Words d;
-  const hn::Repartition<Real, Words> d_real;
-  const auto code = [&](hn::Vec<decltype(d_real)> sum) HWY_ATTR {
-    return finish_vector<kRounding>(d_real, sum, e, reciprocal, static_cast<Real>(most));
-  };
-  if constexpr (sizeof(Real) == sizeof(float)) {
-    return hn::ConvertTo(d, code(hn::ConvertTo(d_real, sums)));
-  } else {
-    const hn::Half<Words> d_half;
-    const auto low = hn::PromoteTo(d_real, hn::LowerHalf(d_half, sums));
-    const auto upper = hn::PromoteTo(d_real, hn::UpperHalf(d_half, sums));
-    return hn::Combine(d, hn::DemoteTo(d_half, code(upper)), hn::DemoteTo(d_half, code(low)));
-  }
-}
-
 /// Codes before they are clamped, where one multiply-add rounds them to whole numbers: the low bits
 /// of a float near 1.5 x 2^23 (see DigitEpilogue).
 template <bool kBits>
@@ -161,31 +138,6 @@ HWY_INLINE hn::Vec<Words> rounded_codes(hn::Vec<Words> sums, const DigitEpilogue
   const auto value = kBits ? hn::BitCast(d_float, sums) : hn::ConvertTo(d_float, sums);
   const auto rounded = hn::MulAdd(hn::Set(d_float, e.scale), value, hn::Set(d_float, e.base));
   return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, kRoundingBits));
-}
-
-/// The same where a quotient is rounded, which must be below 2^22 and is where sums are floats and
-/// the divisor is no power of two.
-HWY_INLINE hn::Vec<Words> quotient_codes(hn::Vec<Words> sums, const EpilogueOf<float>& e,
-                                         const Reciprocal<float>& reciprocal) {
-  const Words d;
-  const hn::Repartition<float, Words> d_float;
-  const auto t = hn::MulAdd(hn::Set(d_float, e.numerator), hn::ConvertTo(d_float, sums),
-                            hn::Set(d_float, e.offset));
-  const auto q = hn::MulAdd(t, hn::Set(d_float, reciprocal.high),
-                            hn::Mul(t, hn::Set(d_float, reciprocal.low)));
-  const auto rounded = hn::Add(q, hn::Set(d_float, kRoundingFloat));
-  return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, kRoundingBits));
-}
-
-HWY_INLINE void store_codes(hn::Vec<Bytes> codes, int count, std::uint8_t* out) {
-  const Bytes d;
-  if (count >= static_cast<int>(hn::Lanes(d))) {
-    hn::StoreU(codes, d, out);
-  } else {
-    HWY_ALIGN std::uint8_t last[hn::MaxLanes(Bytes())];
-    hn::Store(codes, d, last);
-    std::memcpy(out, last, static_cast<std::size_t>(count));
-  }
 }
 
 /// The sums of a tile as codes, to the block's rows from column `x` on, `count` columns of them.
@@ -201,34 +153,12 @@ HWY_INLINE void finish_tile(const DotSums& sum, const DotBlock& block, int x, in
   }
 }
 
-template <class Real>
-HWY_INLINE void finish_generally(const DotSums& sum, const EpilogueOf<Real>& e,
-                                 const Reciprocal<Real>& reciprocal, int most,
-                                 const DotBlock& block, int x, int count) {
-  switch (rounding_of(e, reciprocal)) {
-    case Rounding::kLinear:
-      return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
-        return general_codes<Rounding::kLinear>(sums, e, reciprocal, most);
-      });
-    case Rounding::kQuotient:
-      return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
-        return general_codes<Rounding::kQuotient>(sums, e, reciprocal, most);
-      });
-    case Rounding::kRemainder:
-      return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
-        return general_codes<Rounding::kRemainder>(sums, e, reciprocal, most);
-      });
-  }
-}
-
 /// The same for what is seldom needed. Not inlined, as its registers would be those of the sums.
 HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
                                 const Reciprocals& reciprocals, const DotBlock& block, int x,
                                 int count) {
-  if (e.in_float)
-    finish_generally(sum, e.narrow, reciprocals.narrow, e.max_code, block, x, count);
-  else
-    finish_generally(sum, e.wide, reciprocals.wide, e.max_code, block, x, count);
+  with_codes(e, reciprocals,
+             [&](const auto& codes_of) HWY_ATTR { finish_tile(sum, block, x, count, codes_of); });
 }
 
 /// The tile at column `x`, of which `count` columns are wanted.
@@ -276,9 +206,9 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
   }
   const EpilogueOf<float>& narrow = e.general.narrow;
   if (e.general.in_float && rounding_of(narrow, block.reciprocals.narrow) == Rounding::kQuotient &&
-      narrow.divisor >= 4)
+      quick_codes_serve(narrow, Rounding::kQuotient))
     return finish_tile(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
-      return quotient_codes(sums, narrow, block.reciprocals.narrow);
+      return quick_codes<Rounding::kQuotient>(sums, narrow, block.reciprocals.narrow);
     });
   // A copy, as sums whose address is given away would lie in memory from the beginning.
   DotSums copy;

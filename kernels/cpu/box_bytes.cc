@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cpu/box_bytes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/core/base/round.h"
+#include "kernels/cpu/highway_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/box_bytes.cc"
+#include <hwy/foreach_target.h>  // Must come before highway.h.
+#include <hwy/highway.h>
+
+#include "kernels/cpu/bytes/byte_codes-inl.h"
+#include "kernels/cpu/bytes/byte_lines-inl.h"
+#include "kernels/cpu/bytes/scan-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Sums of a column, and windows of them: of 16 bits where the codes below the mask fit, as twice
+/// as many are added at once, or else of 32.
+template <class Sum>
+using SumTag = hn::ScalableTag<Sum>;
+
+/// Adds the codes of a line to the sums of `count` columns; both have room for a vector more.
+template <class Sum>
+HWY_INLINE void add_line(const std::uint8_t* line, int count, Sum* sums) {
+  const SumTag<Sum> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; i < count; i += lanes)
+    hn::Store(hn::Add(hn::Load(d, sums + i), hn::PromoteTo(d, hn::LoadU(d_codes, line + i))), d,
+              sums + i);
+}
+
+/// The same, and subtracts those of another line.
+template <class Sum>
+HWY_INLINE void change_line(const std::uint8_t* added, const std::uint8_t* subtracted, int count,
+                            Sum* sums) {
+  const SumTag<Sum> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; i < count; i += lanes) {
+    const auto more = hn::PromoteTo(d, hn::LoadU(d_codes, added + i));
+    const auto less = hn::PromoteTo(d, hn::LoadU(d_codes, subtracted + i));
+    hn::Store(hn::Add(hn::Load(d, sums + i), hn::Sub(more, less)), d, sums + i);
+  }
+}
+
+/// sums[0] + ... + sums[count - 1], modulo 2^16 or 2^32.
+template <class Sum>
+HWY_INLINE Sum sum_of(const Sum* sums, int count) {
+  const SumTag<Sum> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto parts = hn::Zero(d);
+  int i = 0;
+  for (; i + lanes <= count; i += lanes)
+    parts = hn::Add(parts, hn::Load(d, sums + i));
+  HWY_ALIGN Sum part[hn::MaxLanes(SumTag<Sum>())];
+  hn::Store(parts, d, part);
+  std::uint32_t sum = 0;
+  for (int k = 0; k < lanes; ++k)
+    sum += static_cast<std::uint32_t>(part[k]);
+  for (; i < count; ++i)
+    sum += static_cast<std::uint32_t>(sums[i]);
+  return static_cast<Sum>(sum);
+}
+
+/// Makes windows of a line of sums, from left to right, some at a time: window i is sums[i] + ... +
+/// sums[i + width - 1].
+template <class Sum>
+class WindowMaker {
+ public:
+  WindowMaker(const Sum* sums, int width) : sums_(sums), width_(width) {
+    // Narrow ones are added column by column, which takes less than a scan.
+    if (width > kNarrow) before_ = sum_of(sums, width);
+  }
+
+  /// The next `count` windows. All calls but the last one make whole vectors.
+  HWY_INLINE void make(int count, Sum* windows) {
+    switch (width_) {
+      case 1:
+        return add_columns<1>(count, windows);
+      case 2:
+        return add_columns<2>(count, windows);
+      case 3:
+        return add_columns<3>(count, windows);
+      case 4:
+        return add_columns<4>(count, windows);
+      case 5:
+        return add_columns<5>(count, windows);
+      default:
+        return scan_columns(count, windows);
+    }
+  }
+
+ private:
+  static constexpr int kNarrow = 5;
+
+  template <int kWidth>
+  HWY_INLINE void add_columns(int count, Sum* windows) {
+    const SumTag<Sum> d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    for (int i = 0; i < count; i += lanes) {
+      auto window = hn::Load(d, sums_ + i);
+      HWY_UNROLL(8)
+      for (int j = 1; j < kWidth; ++j)
+        window = hn::Add(window, hn::LoadU(d, sums_ + i + j));
+      hn::Store(window, d, windows + i);
+    }
+    sums_ += count;
+  }
+
+  /// Each window is the one before it and the column that it gains, less the one that it loses.
+  HWY_INLINE void scan_columns(int count, Sum* windows) {
+    const SumTag<Sum> d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    auto before = hn::Set(d, before_);
+    for (int i = 0; i < count; i += lanes) {
+      const auto change = hn::Sub(hn::LoadU(d, sums_ + i + width_), hn::Load(d, sums_ + i));
+      const auto scan = scan_of(d, change);
+      hn::Store(hn::Add(before, hn::Sub(scan.sums, change)), d, windows + i);
+      before = hn::Add(before, scan.total);
+    }
+    before_ = hn::GetLane(before);
+    sums_ += count;
+  }
+
+  const Sum* sums_;  ///< Of the next window's columns.
+  int width_;
+  Sum before_ = 0;  ///< The next window, if it is wide.
+};
+
+/// Windows of 32 bits from window `i` on, less `black`.
+template <class Sum>
+HWY_INLINE hn::Vec<Words> load_windows(const Sum* windows, int i, hn::Vec<Words> black) {
+  const Words d;
+  const hn::Rebind<Sum, Words> d_sum;
+  if constexpr (sizeof(Sum) == sizeof(std::int32_t))
+    return hn::Sub(hn::Load(d, windows + i), black);
+  else
+    return hn::Sub(hn::PromoteTo(d, hn::Load(d_sum, windows + i)), black);
+}
+
+/// Windows that are made and then finished at a time: they stay in the cache of the first level
+/// with the sums of a row.
+inline constexpr int kWindows = 1024;
+
+/// Codes of the `count` windows of `width` columns of `sums`, of which `black` is subtracted, to
+/// `out`. `windows` has room for kWindows.
+template <class Sum>
+HWY_INLINE void finish_columns(const ComponentTask& task, const Sum* sums, int width,
+                               std::int32_t black, int count, Sum* windows, std::uint8_t* out) {
+  const auto none = hn::Set(Words(), black);
+  with_codes(task.epilogue, task.reciprocals, [=](const auto& codes_of) HWY_ATTR {
+    WindowMaker<Sum> maker(sums, width);
+    for (int begin = 0; begin < count; begin += kWindows) {
+      const int made = std::min(kWindows, count - begin);
+      maker.make(made, windows);
+#if HWY_TARGET == HWY_SCALAR
+      for (int i = 0; i < made; ++i)
+        out[begin + i] =
+            static_cast<std::uint8_t>(hn::GetLane(codes_of(load_windows(windows, i, none))));
+#else
+      const int words = static_cast<int>(hn::Lanes(Words()));
+      for (int i = 0; i < made; i += 4 * words) {
+        const hn::Vec<Words> codes[4] = {codes_of(load_windows(windows, i, none)),
+                                         codes_of(load_windows(windows, i + words, none)),
+                                         codes_of(load_windows(windows, i + 2 * words, none)),
+                                         codes_of(load_windows(windows, i + 3 * words, none))};
+        store_codes(pack_words_in_order(codes), made - i, out + begin + i);
+      }
+#endif
+    }
+  });
+}
+
+/// The lines of a worker.
+template <class Sum>
+struct BoxLines {
+  std::uint8_t* line[kMaxComponents];   ///< Codes of a row, ghost cells included,
+  std::uint8_t* above[kMaxComponents];  ///< of the one that the mask has left,
+  std::uint8_t* codes[kMaxComponents];  ///< and those that a row becomes.
+  Sum* sums[kMaxComponents];            ///< Of the columns below the mask.
+  Sum* windows;                         ///< kWindows of them.
+
+  explicit BoxLines(const Workspace& workspace) {
+    for (int k = 0; k < kMaxComponents; ++k) {
+      line[k] = workspace.source.at<std::uint8_t>(k);
+      above[k] = workspace.source.at<std::uint8_t>(kMaxComponents + k);
+      sums[k] = workspace.source.at<Sum>(2 * kMaxComponents + k);
+      codes[k] = workspace.sums.at<std::uint8_t>(k);
+    }
+    windows = workspace.source.at<Sum>(3 * kMaxComponents);
+  }
+};
+
+/// Row `y` of the area from the sums of its columns. Parts that are not filtered are copied.
+template <class Sum>
+HWY_INLINE void finish_row(const ByteTask& task, const BoxMask& mask, const Area& area, int y,
+                           const BoxLines<Sum>& lines) {
+  const std::uint8_t* codes[kMaxComponents];
+  bool all_filtered = true;
+  for (int k = 0; k < task.count; ++k)
+    all_filtered = all_filtered && task.parts[k].filtered;
+  if (!all_filtered) load_parts(task, area.y + y, area.x, area.width, lines.line);
+  for (int k = 0; k < task.count; ++k) {
+    const ComponentTask& part = task.parts[k].task;
+    std::uint8_t* const out =
+        task.lies_alone() ? part.dst_row(area.y + y) + area.x : lines.codes[k];
+    codes[k] = task.parts[k].filtered ? out : lines.line[k];
+    if (!task.parts[k].filtered) continue;
+    finish_columns(part, lines.sums[k], mask.width, part.black * mask.width * mask.height,
+                   area.width, lines.windows, out);
+  }
+  if (!task.lies_alone()) store_parts(task, area.y + y, area.x, area.width, codes);
+}
+
+template <class Sum>
+HWY_INLINE void filter(const ByteTask& task, const BoxMask& mask, const Area& area,
+                       const Workspace& workspace) {
+  const BoxLines<Sum> lines(workspace);
+  const int columns = area.width + mask.width - 1;
+  const auto load = [&](int y, std::uint8_t* const* to) {
+    load_parts(task, y, area.x - mask.anchor_x, columns, to);
+  };
+  const auto stopped = [&] { return task.parts[0].task.stopped(); };
+  const int top = area.y - mask.anchor_y;
+
+  for (int k = 0; k < task.count; ++k)
+    std::fill_n(lines.sums[k], columns + 1, Sum{0});
+  for (int i = 0; i < mask.height - 1; ++i) {
+    if (stopped()) return;
+    load(top + i, lines.line);
+    for (int k = 0; k < task.count; ++k)
+      add_line(lines.line[k], columns, lines.sums[k]);
+  }
+  for (int y = 0; y < area.height; ++y) {
+    if (stopped()) return;
+    if (y > 0) load(top + y - 1, lines.above);
+    load(top + y + mask.height - 1, lines.line);
+    for (int k = 0; k < task.count; ++k)
+      if (y > 0)
+        change_line(lines.line[k], lines.above[k], columns, lines.sums[k]);
+      else
+        add_line(lines.line[k], columns, lines.sums[k]);
+    finish_row(task, mask, area, y, lines);
+  }
+}
+
+/// Codes below the mask add up to a sum of 16 bits.
+bool sums_fit_16(const BoxMask& mask) {
+  return static_cast<std::int64_t>(mask.width) * mask.height * 255 <= 0xFFFF;
+}
+
+void box_bytes(const ByteTask& task, const BoxMask& mask, const Area& area,
+               const Workspace& workspace) {
+  if (sums_fit_16(mask))
+    filter<std::uint16_t>(task, mask, area, workspace);
+  else
+    filter<std::int32_t>(task, mask, area, workspace);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace convolve {
+
+HWY_EXPORT(box_bytes);
+
+namespace {
+
+/// Lines of a worker beside the codes that rows become, which lie where other kernels have sums.
+constexpr int kBoxWindows = 1024;
+constexpr int kLines = 3 * kMaxComponents + 1;
+static_assert(kMaxComponents <= kBlockRows);
+
+}  // namespace
+
+bool BoxBytes::serves(const FrameFormat& format, const Mask& mask) {
+  constexpr std::int64_t kMostTaps = INT32_MAX / 255;
+  if (mask.taps() > kMostTaps) return false;
+  for (int p = 0; p < format.plane_count; ++p)
+    if (has_filtered(format.planes[p]) && format.planes[p].sample_bytes != 1) return false;
+  return true;
+}
+
+Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, int workers) {
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(format, groups);
+  int widest = 1, parts = 1;
+  for (int g = 0; g < count; ++g) {
+    if (!groups[g].any_filtered) continue;
+    widest = std::max(widest, groups[g].width);
+    parts = std::max(parts, groups[g].count);
+  }
+  BoxBytes made;
+  made.mask_ = mask;
+  made.strip_width_ = choose_strip_width(widest, mask.width, 2 * parts + 1, sizeof(std::int32_t));
+  WorkspaceShape shape;
+  shape.cell_bytes = sizeof(std::int32_t);
+  shape.strip_width = std::min(made.strip_width_, round_up(widest, kStripStep));
+  shape.source_width = std::max(shape.strip_width + mask.width, kBoxWindows);
+  shape.source_lines = kLines;
+  Result<Workspaces> workspaces = Workspaces::make(shape, workers);
+  if (!workspaces.ok()) return workspaces.status();
+  made.workspaces_ = std::move(workspaces.value());
+  return made;
+}
+
+void BoxBytes::filter(const ByteTask& task, const Area& area, int worker) const {
+  HWY_DYNAMIC_DISPATCH(box_bytes)(task, mask_, area, workspaces_[worker]);
+}
+
+}  // namespace convolve
+#endif

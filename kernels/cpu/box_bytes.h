@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Masks whose weights are all equal, for samples of 8 bits: running sums of codes in whole numbers,
+// down the columns and then along each row, many columns at a time. The time does not depend on the
+// mask's size.
+#pragma once
+
+#include "kernels/core/base/status.h"
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/cpu/box.h"
+#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/workspace.h"
+
+namespace convolve {
+
+/// Mask and scratch memory of a job.
+class BoxBytes {
+ public:
+  /// True if all filtered components have 8 bits and their sums fit 31, so that differences from
+  /// black fit 32.
+  static bool serves(const FrameFormat& format, const Mask& mask);
+
+  /// `format`: the largest frames. kOutOfMemory.
+  static Result<BoxBytes> make(const FrameFormat& format, const BoxMask& mask, int workers);
+
+  /// Columns of an area at most.
+  int strip_width() const { return strip_width_; }
+
+  /// Filters `area` as worker `worker`, with the epilogues of the tasks of the parts.
+  void filter(const ByteTask& task, const Area& area, int worker) const;
+
+ private:
+  BoxMask mask_;
+  int strip_width_ = kStripStep;
+  Workspaces workspaces_;
+};
+
+}  // namespace convolve

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// From sums of 32 bits to codes of 8 bits.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_BYTE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_BYTE_CODES_INL_H_
+#undef CONVOLVE_BYTE_CODES_INL_H_
+#else
+#define CONVOLVE_BYTE_CODES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/cpu/finish_line-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The bits of 1.5 x 2^23.
+inline constexpr std::int32_t kRoundingBits = 0x4B400000;
+
+#if HWY_TARGET == HWY_SCALAR
+
+using Words = hn::ScalableTag<std::int32_t>;
+
+/// Calls `use` with what makes codes, which may still lie outside of bytes, of vectors of sums.
+template <class Use>
+HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals&, const Use& use) {
+  use([&e](hn::Vec<Words> sums) {
+    const std::int32_t sum = hn::GetLane(sums);
+    return hn::Set(Words(), e.in_float ? finish(static_cast<float>(sum), e.narrow, e.max_code)
+                                       : finish(static_cast<double>(sum), e.wide, e.max_code));
+  });
+}
+
+#else
+
+using Bytes = hn::ScalableTag<std::uint8_t>;
+using Words = hn::Repartition<std::int32_t, Bytes>;
+using Pairs = hn::Repartition<std::int16_t, Bytes>;
+
+/// Codes of any sums.
+template <Rounding kRounding, class Real>
+HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
+                                        const Reciprocal<Real>& reciprocal, int most) {
+  const Words d;
+  const hn::Repartition<Real, Words> d_real;
+  const auto code = [&](hn::Vec<decltype(d_real)> sum) HWY_ATTR {
+    return finish_vector<kRounding>(d_real, sum, e, reciprocal, static_cast<Real>(most));
+  };
+  if constexpr (sizeof(Real) == sizeof(float)) {
+    return hn::ConvertTo(d, code(hn::ConvertTo(d_real, sums)));
+  } else {
+    const hn::Half<Words> d_half;
+    const auto low = hn::PromoteTo(d_real, hn::LowerHalf(d_half, sums));
+    const auto upper = hn::PromoteTo(d_real, hn::UpperHalf(d_half, sums));
+    return hn::Combine(d, hn::DemoteTo(d_half, code(upper)), hn::DemoteTo(d_half, code(low)));
+  }
+}
+
+/// 1.5 x 2^23 and 1.5 x 2^52, whose lowest 32 bits are 0: what is added to them is rounded to a
+/// whole number in the low bits.
+template <class Real>
+inline constexpr Real kRounding = sizeof(Real) == sizeof(float) ? Real(12582912)
+                                                                : Real(6755399441055744);
+
+/// True if no value of a sum that `Real` may hold leaves the bits that quick_codes() has for it: 23
+/// with the sign, or 32.
+template <class Real>
+HWY_INLINE bool quick_codes_serve(const EpilogueOf<Real>& e, Rounding rounding) {
+  constexpr Real kLargestSum = sizeof(Real) == sizeof(float) ? 16777216 : 2147483648.0;
+  constexpr Real kLargest = sizeof(Real) == sizeof(float) ? 4194304 : 2147483648.0;
+  const Real scale = std::abs(rounding == Rounding::kLinear ? e.scale : e.numerator / e.divisor);
+  const Real base = std::abs(rounding == Rounding::kLinear ? e.base : e.offset / e.divisor);
+  return rounding != Rounding::kRemainder && scale * kLargestSum + base < kLargest;
+}
+
+/// Codes before they are clamped, where quick_codes_serve(): additions round them.
+template <Rounding kWay, class Real>
+HWY_INLINE hn::Vec<Words> quick_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
+                                      const Reciprocal<Real>& reciprocal) {
+  const Words d;
+  const hn::Repartition<Real, Words> d_real;
+  const auto rounded = [&](hn::Vec<decltype(d_real)> sum) HWY_ATTR {
+    return hn::Add(value_vector<kWay>(d_real, sum, e, reciprocal),
+                   hn::Set(d_real, kRounding<Real>));
+  };
+  if constexpr (sizeof(Real) == sizeof(float)) {
+    return hn::Sub(hn::BitCast(d, rounded(hn::ConvertTo(d_real, sums))), hn::Set(d, kRoundingBits));
+  } else {
+    const hn::Half<Words> d_half;
+    const auto low = rounded(hn::PromoteTo(d_real, hn::LowerHalf(d_half, sums)));
+    const auto upper = rounded(hn::PromoteTo(d_real, hn::UpperHalf(d_half, sums)));
+    return hn::ConcatEven(d, hn::BitCast(d, upper), hn::BitCast(d, low));
+  }
+}
+
+/// Codes of any sums, before they are clamped if `kQuick`.
+template <Rounding kWay, bool kQuick, class Real>
+HWY_INLINE hn::Vec<Words> codes_of_sums(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
+                                        const Reciprocal<Real>& reciprocal, int most) {
+  if constexpr (kQuick) return quick_codes<kWay>(sums, e, reciprocal);
+  return general_codes<kWay>(sums, e, reciprocal, most);
+}
+
+template <Rounding kWay, class Real, class Use>
+HWY_INLINE void with_rounded_codes(const EpilogueOf<Real> e, const Reciprocal<Real> reciprocal,
+                                   int most, const Use& use) {
+  if (quick_codes_serve(e, kWay))
+    use([=](hn::Vec<Words> sums) HWY_ATTR {
+      return codes_of_sums<kWay, kWay != Rounding::kRemainder>(sums, e, reciprocal, most);
+    });
+  else
+    use([=](hn::Vec<Words> sums)
+            HWY_ATTR { return codes_of_sums<kWay, false>(sums, e, reciprocal, most); });
+}
+
+template <class Real, class Use>
+HWY_INLINE void with_codes(const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal, int most,
+                           const Use& use) {
+  switch (rounding_of(e, reciprocal)) {
+    case Rounding::kLinear:
+      return with_rounded_codes<Rounding::kLinear>(e, reciprocal, most, use);
+    case Rounding::kQuotient:
+      return with_rounded_codes<Rounding::kQuotient>(e, reciprocal, most, use);
+    case Rounding::kRemainder:
+      return with_rounded_codes<Rounding::kRemainder>(e, reciprocal, most, use);
+  }
+}
+
+/// Calls `use` with what makes codes, which may still lie outside of bytes, of vectors of sums.
+/// That has copies of the constants, which no store of bytes can change.
+template <class Use>
+HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals& reciprocals, const Use& use) {
+  if (e.in_float)
+    with_codes(e.narrow, reciprocals.narrow, e.max_code, use);
+  else
+    with_codes(e.wide, reciprocals.wide, e.max_code, use);
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
+
+#if HWY_TARGET <= HWY_AVX3
+HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
+  return hn::Vec<Bytes>{_mm512_packus_epi16(a.raw, b.raw)};
+}
+#elif HWY_TARGET <= HWY_AVX2
+HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
+  return hn::Vec<Bytes>{_mm256_packus_epi16(a.raw, b.raw)};
+}
+#else
+HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
+  return hn::Vec<Bytes>{_mm_packus_epi16(a.raw, b.raw)};
+}
+#endif
+
+/// Values of 16 bits, clamped to bytes: those of the four vectors' first blocks of 16 bytes, one
+/// vector after the other, then those of the second ones...
+HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
+  return pack_pairs(hn::ReorderDemote2To(Pairs(), words[0], words[1]),
+                    hn::ReorderDemote2To(Pairs(), words[2], words[3]));
+}
+
+#else
+
+HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
+  HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                             2, 6, 10, 14, 3, 7, 11, 15};
+  const Bytes d;
+  const auto low = hn::Zero(Words());
+  const auto high = hn::Set(Words(), 255);
+  const auto pairs =
+      hn::Or(hn::Clamp(words[0], low, high), hn::ShiftLeft<8>(hn::Clamp(words[1], low, high)));
+  const auto others =
+      hn::Or(hn::Clamp(words[2], low, high), hn::ShiftLeft<8>(hn::Clamp(words[3], low, high)));
+  return hn::TableLookupBytes(hn::BitCast(d, hn::Or(pairs, hn::ShiftLeft<16>(others))),
+                              hn::LoadDup128(d, kTransposed));
+}
+
+#endif
+
+/// The same in the order of the vectors.
+HWY_INLINE hn::Vec<Bytes> pack_words_in_order(const hn::Vec<Words> (&words)[4]) {
+  constexpr int kBlocks = static_cast<int>(hn::MaxLanes(Bytes())) / 16;
+  const auto packed = pack_words(words);
+  if constexpr (kBlocks == 1) return packed;
+  // Lane b * 4 + k holds the four bytes of block b of vector k.
+  HWY_ALIGN std::int32_t from[hn::MaxLanes(Words())];
+  for (int i = 0; i < 4 * kBlocks; ++i)
+    from[i] = i % kBlocks * 4 + i / kBlocks;
+  const auto order = hn::SetTableIndices(Words(), from);
+  return hn::BitCast(Bytes(), hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
+}
+
+/// Stores as many codes as fill a vector, or `count` if that is less.
+HWY_INLINE void store_codes(hn::Vec<Bytes> codes, int count, std::uint8_t* out) {
+  const Bytes d;
+  if (count >= static_cast<int>(hn::Lanes(d))) {
+    hn::StoreU(codes, d, out);
+  } else {
+    HWY_ALIGN std::uint8_t last[hn::MaxLanes(Bytes())];
+    hn::Store(codes, d, last);
+    std::memcpy(out, last, static_cast<std::size_t>(count));
+  }
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Rows of 8-bit pixels parted into a line of bytes for each component, ghost cells included, and
+// put together again.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_BYTE_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_BYTE_LINES_INL_H_
+#undef CONVOLVE_BYTE_LINES_INL_H_
+#else
+#define CONVOLVE_BYTE_LINES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/load_line-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <bool kConst>
+using Byte = std::conditional_t<kConst, const std::uint8_t, std::uint8_t>;
+
+/// Parts `count` pixels into `lines`, a line for each byte of a pixel, or puts them together again.
+template <int kBytes, bool kPart>
+HWY_INLINE void move_pixels(Byte<kPart>* pixels, int count, Byte<!kPart>* const* lines) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> v[4];
+    if constexpr (kPart) {
+      if constexpr (kBytes == 2) hn::LoadInterleaved2(d, pixels + i * 2, v[0], v[1]);
+      if constexpr (kBytes == 3) hn::LoadInterleaved3(d, pixels + i * 3, v[0], v[1], v[2]);
+      if constexpr (kBytes == 4) hn::LoadInterleaved4(d, pixels + i * 4, v[0], v[1], v[2], v[3]);
+      for (int k = 0; k < kBytes; ++k)
+        hn::StoreU(v[k], d, lines[k] + i);
+    } else {
+      for (int k = 0; k < kBytes; ++k)
+        v[k] = hn::LoadU(d, lines[k] + i);
+      if constexpr (kBytes == 2) hn::StoreInterleaved2(v[0], v[1], d, pixels + i * 2);
+      if constexpr (kBytes == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, pixels + i * 3);
+      if constexpr (kBytes == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, pixels + i * 4);
+    }
+  }
+  for (; i < count; ++i)
+    for (int k = 0; k < kBytes; ++k) {
+      if constexpr (kPart)
+        lines[k][i] = pixels[i * kBytes + k];
+      else
+        pixels[i * kBytes + k] = lines[k][i];
+    }
+}
+
+template <bool kPart>
+HWY_INLINE void move_pixels(int bytes, Byte<kPart>* pixels, int count, Byte<!kPart>* const* lines) {
+  if (bytes == 2) return move_pixels<2, kPart>(pixels, count, lines);
+  if (bytes == 3) return move_pixels<3, kPart>(pixels, count, lines);
+  return move_pixels<4, kPart>(pixels, count, lines);
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Bits from the first part's bytes to those of part `k` in the word that a pixel is.
+HWY_INLINE int bits_to(const ByteTask& task, int k) {
+  return 8 * static_cast<int>(task.parts[k].task.src - task.parts[0].task.src);
+}
+
+/// Parts pixels that others have bytes of, from `from` on, where the first part's are; as many as
+/// fill vectors, and none that might reach behind the row. Returns how many. `Word` is as large as
+/// a pixel.
+template <class Word>
+HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* from, int count,
+                            std::uint8_t* const* lines) {
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int i = 0;
+  for (; i + lanes < count; i += lanes) {
+    const auto words =
+        hn::BitCast(d, hn::LoadU(d_bytes, from + i * static_cast<int>(sizeof(Word))));
+    for (int k = 0; k < task.count; ++k) {
+      // Not TruncateTo(), which Highway 1.0.3 gets wrong for this target and words of 32 bits.
+      const auto code = hn::And(hn::ShiftRightSame(words, bits_to(task, k)), hn::Set(d, 0xFF));
+      hn::StoreU(hn::DemoteTo(d_codes, hn::BitCast(hn::RebindToSigned<decltype(d)>(), code)),
+                 d_codes, lines[k] + i);
+    }
+  }
+  return i;
+}
+
+/// Puts codes of such pixels back to `out`. Where stores under a mask are no instruction this
+/// cannot be: others may write the bytes between at the same time.
+template <class Word>
+HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t* const* codes,
+                             std::uint8_t* out) {
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  Word ours = 0;
+  for (int k = 0; k < task.count; ++k)
+    ours = static_cast<Word>(ours | Word{0xFF} << bits_to(task, k));
+  const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto words = hn::Zero(d);
+    for (int k = 0; k < task.count; ++k) {
+      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, codes[k] + i));
+      words = hn::Or(words, hn::ShiftLeftSame(part, bits_to(task, k)));
+    }
+    hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
+                     out + i * static_cast<int>(sizeof(Word)));
+  }
+  return i;
+}
+
+HWY_INLINE int load_vectors(const ByteTask& task, const std::uint8_t* from, int count,
+                            std::uint8_t* const* lines) {
+  const int step = task.parts[0].task.step;
+  return step == 2   ? load_between<std::uint16_t>(task, from, count, lines)
+         : step == 4 ? load_between<std::uint32_t>(task, from, count, lines)
+                     : 0;
+}
+
+HWY_INLINE int store_vectors(const ByteTask& task, int count, const std::uint8_t* const* codes,
+                             std::uint8_t* out) {
+  const int step = task.parts[0].task.step;
+  return step == 2   ? store_between<std::uint16_t>(task, count, codes, out)
+         : step == 4 ? store_between<std::uint32_t>(task, count, codes, out)
+                     : 0;
+}
+
+#else
+
+HWY_INLINE int load_vectors(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
+  return 0;
+}
+
+HWY_INLINE int store_vectors(const ByteTask&, int, const std::uint8_t* const*, std::uint8_t*) {
+  return 0;
+}
+
+#endif
+
+/// Ghost cells side by side that read cells side by side, or all the same cell.
+struct GhostRun {
+  int column;  ///< What the first one reads, or kNoSignal.
+  int step;    ///< From what one reads to what the next one reads: -1, 0 or 1.
+  int length;
+};
+
+/// The run that begins at column `x`, outside of a row of `width` cells, of `most` cells at most.
+HWY_INLINE GhostRun ghost_run(Border border, int x, int width, int most) {
+  const int column = border_index(border, x, width);
+  if (border == Border::kReplicate || border == Border::kZero) return {column, 0, most};
+  const int step = border_index(border, x + 1, width) - column;
+  if (step == 1) return {column, step, std::min(most, width - column)};
+  if (step == -1) return {column, step, std::min(most, column + 1)};
+  return {column, 0, 1};
+}
+
+/// Fills cells `begin` to `end` - 1 of the lines, which begin at column `x` of row `row` and lie
+/// outside of the picture. There may be hundreds in each row, for which one division for each would
+/// take as long as all else.
+HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, int begin, int end,
+                            std::uint8_t* const* lines) {
+  const ComponentTask& first = task.parts[0].task;
+  for (int i = begin; i < end;) {
+    const GhostRun run = ghost_run(first.border, x + i, first.width, end - i);
+    for (int k = 0; k < task.count; ++k) {
+      const ComponentTask& part = task.parts[k].task;
+      std::uint8_t* const to = lines[k] + i;
+      if (run.column == kNoSignal) {
+        std::memset(to, part.black, static_cast<std::size_t>(run.length));
+        continue;
+      }
+      const std::uint8_t* const from =
+          part.src_row(row) + static_cast<std::ptrdiff_t>(run.column) * part.step;
+      if (run.step == 0)
+        std::memset(to, *from, static_cast<std::size_t>(run.length));
+      else
+        for (int j = 0; j < run.length; ++j)
+          to[j] = from[static_cast<std::ptrdiff_t>(j) * run.step * part.step];
+    }
+    i += run.length;
+  }
+}
+
+/// Fills a line of each part with `count` codes of picture row `y` from column `x` on; either may
+/// lie outside the picture.
+HWY_INLINE void load_parts(const ByteTask& task, int y, int x, int count,
+                           std::uint8_t* const* lines) {
+  const ComponentTask& first = task.parts[0].task;
+  const int row = border_index(first.border, y, first.height);
+  if (row == kNoSignal) {
+    for (int k = 0; k < task.count; ++k)
+      std::memset(lines[k], task.parts[k].task.black, static_cast<std::size_t>(count));
+    return;
+  }
+  const int inside = std::min(std::max(-x, 0), count);
+  const int after = std::min(std::max(first.width - x, inside), count);
+  std::uint8_t* to[kMaxComponents];
+  for (int k = 0; k < task.count; ++k)
+    to[k] = lines[k] + inside;
+  const std::uint8_t* from =
+      first.src_row(row) + static_cast<std::ptrdiff_t>(x + inside) * first.step;
+  const int pixels = after - inside;
+  if (task.lies_alone()) {
+    std::memcpy(to[0], from, static_cast<std::size_t>(pixels));
+  } else if (task.whole_pixels()) {
+    move_pixels<true>(task.count, from, pixels, to);
+  } else {
+    const int loaded = load_vectors(task, from, pixels, to);
+    for (int k = 0; k < task.count; ++k)
+      gather_samples(task.parts[k].task, task.parts[k].task.src_row(row), x + inside + loaded,
+                     pixels - loaded, to[k] + loaded);
+  }
+
+  fill_ghosts(task, row, x, 0, inside, lines);
+  fill_ghosts(task, row, x, after, count, lines);
+}
+
+/// Writes `count` codes of each part to picture row `y` from column `x` on.
+HWY_INLINE void store_parts(const ByteTask& task, int y, int x, int count,
+                            const std::uint8_t* const* codes) {
+  const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(x) * task.parts[0].task.step;
+  if (task.whole_pixels())
+    return move_pixels<false>(task.count, task.parts[0].task.dst_row(y) + offset, count, codes);
+  const int stored = store_vectors(task, count, codes, task.parts[0].task.dst_row(y) + offset);
+  for (int k = 0; k < task.count; ++k) {
+    const ComponentTask& part = task.parts[k].task;
+    std::uint8_t* out = part.dst_row(y) + offset;
+    for (int i = stored; i < count; ++i)
+      out[static_cast<std::ptrdiff_t>(i) * part.step] = codes[k][i];
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

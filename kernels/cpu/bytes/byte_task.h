@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// What kernels for 8-bit samples get: components that are filtered together.
+#pragma once
+
+#include "kernels/core/weights/digits.h"
+#include "kernels/cpu/component_task.h"
+
+namespace convolve {
+
+/// A component of a group, in 8-bit samples. One that is not filtered is copied.
+struct BytePart {
+  ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
+  bool filtered = true;
+  DigitEpilogue digits;  ///< Of coarsened-dots, in place of the task's epilogue.
+};
+
+/// Components of a plane that share step and size (see ComponentGroup): their samples are parted,
+/// filtered and put together again in one go.
+struct ByteTask {
+  BytePart parts[kMaxComponents];  ///< In the order of their bytes.
+  int count = 0;
+
+  void add(const BytePart& part);
+  /// True if the parts are all bytes of a pixel.
+  bool whole_pixels() const {
+    return count > 1 && count == parts[0].task.step &&
+           parts[count - 1].task.src - parts[0].task.src == count - 1;
+  }
+  /// True if the one part lies as its line does.
+  bool lies_alone() const { return count == 1 && parts[0].task.step == 1; }
+};
+
+}  // namespace convolve
