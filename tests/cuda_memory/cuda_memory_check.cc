@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in CUDA memory on either pad: the right pictures in the right memory, contexts that come
-// and go, and what becomes of frames when CUDA fails.
+// Frames in CUDA memory on either pad: the right pictures in the right memory, and contexts that
+// come and go.
 #include <gst/cuda/gstcudacontext.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/cuda_memory/cuda_line.h"
+#include "tests/cuda_memory/cuda_memory_test.h"
 #include "tests/cuda_memory/fake_driver.h"
 
 namespace {
@@ -18,100 +19,15 @@ using check::Message;
 using check::Settings;
 using check::video_info;
 using cuda_frames::Context;
+using cuda_frames::CudaMemory;
+using cuda_frames::Downstream;
 using cuda_frames::kAllMemories;
+using cuda_frames::kCudaOnly;
+using cuda_frames::kIdentity;
+using cuda_frames::kMask;
+using cuda_frames::kOther;
 using cuda_frames::Line;
 using cuda_frames::Memories;
-
-const oracle::Mask kMask{3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}, 45};
-const oracle::Mask kOther{5, 1, {1, 2, 3, 2, 1}, 9};
-const oracle::Mask kIdentity{1, 1, {1}, 1};
-constexpr Memories kCudaOnly{true, true};
-
-class CudaMemory : public testing::Test {
- protected:
-  CudaMemory()
-      : info_(video_info(GST_VIDEO_FORMAT_NV12, 36, 22)), blocks_before_(fake_driver_blocks()) {}
-  ~CudaMemory() override {
-    for (const char* name : {"FAKE_CUDA_MS", "FAKE_CUDA_FAILS", "FAKE_CUDA_CODE"})
-      unsetenv(name);
-    fake_driver_allow(-1);
-    fake_driver_delay(0);
-    if (lost_) return;
-    EXPECT_EQ(fake_driver_blocks(), blocks_before_) << "device memory is left";
-    EXPECT_EQ(fake_driver_contexts(), 0) << "a context is left";
-  }
-
-  /// What a lost device may still write is kept for good.
-  void device_is_lost() { lost_ = true; }
-
-  static void fail(const std::string& step, const char* code) {
-    setenv("FAKE_CUDA_FAILS", step.c_str(), 1);
-    setenv("FAKE_CUDA_CODE", code, 1);
-  }
-  static Settings settings(const oracle::Mask& mask = kMask, int depth = 0) {
-    return {{"backend", "auto"}, {"mask", mask.text()}, {"async-depth", std::to_string(depth)}};
-  }
-  static bool offers_cuda_memory(GstElement* element, const char* pad_name) {
-    GstPad* pad = gst_element_get_static_pad(element, pad_name);
-    GstCaps* caps = gst_pad_query_caps(pad, nullptr);
-    bool offers = false;
-    for (guint n = 0; n < gst_caps_get_size(caps); ++n)
-      offers =
-          offers || gst_caps_features_contains(gst_caps_get_features(caps, n), "memory:CUDAMemory");
-    gst_caps_unref(caps);
-    gst_object_unref(pad);
-    return offers;
-  }
-
-  GstVideoInfo info_;
-
- private:
-  int blocks_before_;
-  bool lost_ = false;
-};
-
-/// What a sink pad answers to those who ask for its caps. A change is not announced, as of an
-/// element that takes either memory and is asked again.
-class Downstream {
- public:
-  explicit Downstream(GstHarness* harness) {
-    gst_pad_add_probe(
-        harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-        [](GstPad*, GstPadProbeInfo* info, gpointer self) {
-          return static_cast<Downstream*>(self)->answer(GST_PAD_PROBE_INFO_QUERY(info));
-        },
-        this, nullptr);
-  }
-  bool takes_system_memory = false;
-  bool prefers_system_memory = false;
-
- private:
-  GstPadProbeReturn answer(GstQuery* query) const {
-    if (GST_QUERY_TYPE(query) != GST_QUERY_CAPS && GST_QUERY_TYPE(query) != GST_QUERY_ACCEPT_CAPS)
-      return GST_PAD_PROBE_OK;
-    const std::string cuda = "video/x-raw(memory:CUDAMemory)", system = "video/x-raw";
-    GstCaps* ours = gst_caps_from_string((prefers_system_memory ? system + ";" + cuda
-                                          : takes_system_memory ? cuda + ";" + system
-                                                                : cuda)
-                                             .c_str());
-    GstCaps* theirs = nullptr;
-    if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS) {
-      gst_query_parse_caps(query, &theirs);
-      if (theirs != nullptr) {
-        // In its own order.
-        GstCaps* both = gst_caps_intersect_full(ours, theirs, GST_CAPS_INTERSECT_FIRST);
-        gst_caps_unref(ours);
-        ours = both;
-      }
-      gst_query_set_caps_result(query, ours);
-    } else {
-      gst_query_parse_accept_caps(query, &theirs);
-      gst_query_set_accept_caps_result(query, gst_caps_is_subset(theirs, ours));
-    }
-    gst_caps_unref(ours);
-    return GST_PAD_PROBE_HANDLED;
-  }
-};
 
 TEST_F(CudaMemory, FourCombinationsOfMemoryForEveryFormat) {
   EXPECT_EQ(cuda_frames::formats().size(), 26u);
@@ -408,124 +324,6 @@ TEST_F(CudaMemory, PoolsAreOfTheSharedContext) {
   gst_buffer_pool_set_active(pool, FALSE);
   gst_object_unref(pool);
   gst_query_unref(query);
-}
-
-/// There is no other copy of what came in CUDA memory.
-TEST_F(CudaMemory, AFaultEndsAStreamThatComesInCudaMemory) {
-  for (const int depth : {0, 2})
-    for (const bool out_cuda : {false, true}) {
-      SCOPED_TRACE("depth " + std::to_string(depth));
-      fail("frame:3", "device-lost");
-      device_is_lost();
-      Line line(settings(kMask, depth));
-      line.set_caps(info_, {true, out_cuda});
-      GstFlowReturn flow = GST_FLOW_OK;
-      for (int n = 1; n <= 8 && flow == GST_FLOW_OK; ++n)
-        flow = line.push(n);
-      EXPECT_EQ(flow, GST_FLOW_ERROR);
-      for (int n = 1; n <= 2; ++n)
-        line.expect(n, kMask, out_cuda);
-      EXPECT_EQ(gst_harness_buffers_in_queue(line.harness().get()), 0u);
-      const std::vector<Message> problems = line.harness().problems();
-      ASSERT_EQ(problems.size(), 1u);
-      EXPECT_EQ(problems[0].type, GST_MESSAGE_ERROR);
-      unsetenv("FAKE_CUDA_FAILS");
-    }
-}
-
-TEST_F(CudaMemory, AFaultRenegotiatesAStreamThatOnlyLeavesInCudaMemory) {
-  for (const char* code : {"device-lost", "out-of-memory"}) {
-    SCOPED_TRACE(code);
-    fail("frame:3", code);
-    device_is_lost();
-    Line line(settings(kMask, 2));
-    Downstream downstream(line.harness().get());
-    line.set_input_caps(info_, false);
-    ASSERT_EQ(line.push(1), GST_FLOW_OK);
-    downstream.takes_system_memory = true;
-    for (int n = 2; n <= 6; ++n)
-      ASSERT_EQ(line.push(n), GST_FLOW_OK) << n;
-    for (int n = 1; n <= 6; ++n)
-      line.expect(n, kMask, n <= 2);
-    const std::vector<Message> problems = line.harness().problems();
-    ASSERT_EQ(problems.size(), 1u);
-    EXPECT_EQ(problems[0].type, GST_MESSAGE_WARNING) << problems[0].text;
-    EXPECT_EQ(line.harness().stat("backend-switches"), 1u);
-    unsetenv("FAKE_CUDA_FAILS");
-  }
-}
-
-TEST_F(CudaMemory, AFaultEndsAStreamWhoseOutputMustBeInCudaMemory) {
-  fail("frame:3", "device-lost");
-  device_is_lost();
-  Line line(settings());
-  line.set_caps(info_, {false, true});
-  GstFlowReturn flow = GST_FLOW_OK;
-  for (int n = 1; n <= 4 && flow == GST_FLOW_OK; ++n)
-    flow = line.push(n);
-  EXPECT_NE(flow, GST_FLOW_OK);
-  for (int n = 1; n <= 2; ++n)
-    line.expect(n, kMask, true);
-  EXPECT_EQ(gst_harness_buffers_in_queue(line.harness().get()), 0u);
-  const std::vector<Message> errors = line.harness().errors();
-  ASSERT_EQ(errors.size(), 1u);
-  EXPECT_NE(errors[0].text.find("CUDA memory only"), std::string::npos) << errors[0].text;
-}
-
-/// A mask for which there is no memory is refused, and the last good plan runs on.
-TEST_F(CudaMemory, AMaskThatCannotBePreparedLeavesTheLastOneInForce) {
-  for (const bool out_cuda : {false, true}) {
-    Line line(settings());
-    line.set_caps(info_, {true, out_cuda});
-    ASSERT_EQ(line.push(1), GST_FLOW_OK);
-    line.expect(1, kMask, out_cuda);
-    fail("prepare", "out-of-memory");
-    line.harness().set("mask", kOther.text());
-    for (int n = 2; n <= 4; ++n) {
-      ASSERT_EQ(line.push(n), GST_FLOW_OK);
-      line.expect(n, kMask, out_cuda);
-    }
-    const std::vector<Message> problems = line.harness().problems();
-    ASSERT_EQ(problems.size(), 1u);
-    EXPECT_EQ(problems[0].type, GST_MESSAGE_WARNING);
-    unsetenv("FAKE_CUDA_FAILS");
-    line.harness().set("mask", kOther.text() + " ");
-    ASSERT_EQ(line.push(5), GST_FLOW_OK);
-    line.expect(5, kOther, out_cuda);
-  }
-}
-
-TEST_F(CudaMemory, AMaskThatCannotBePreparedMovesTheOutputToSystemMemory) {
-  Line line(settings());
-  Downstream downstream(line.harness().get());
-  line.set_input_caps(info_, false);
-  ASSERT_EQ(line.push(1), GST_FLOW_OK);
-  line.expect(1, kMask, true);
-  downstream.takes_system_memory = true;
-  fail("prepare", "out-of-memory");
-  line.harness().set("mask", kOther.text());
-  for (int n = 2; n <= 4; ++n) {
-    ASSERT_EQ(line.push(n), GST_FLOW_OK);
-    line.expect(n, kOther, false);
-  }
-  EXPECT_EQ(line.harness().problems().size(), 1u);
-}
-
-TEST_F(CudaMemory, APoolWithoutMemoryEndsTheStreamWithAnError) {
-  Line line(settings());
-  line.set_caps(info_, {false, true});
-  ASSERT_EQ(line.push(1), GST_FLOW_OK);
-  line.expect(1, kMask, true);
-  fake_driver_allow(0);
-  std::vector<GstBuffer*> held;
-  GstFlowReturn flow = GST_FLOW_OK;
-  for (int n = 2; n <= 6 && flow == GST_FLOW_OK; ++n) {
-    flow = line.push(n);
-    if (flow == GST_FLOW_OK) held.push_back(gst_harness_pull(line.harness().get()));
-  }
-  EXPECT_EQ(flow, GST_FLOW_ERROR);
-  for (GstBuffer* buffer : held)
-    gst_buffer_unref(buffer);
 }
 
 }  // namespace

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames in CUDA memory: what becomes of them when CUDA fails, or has no memory.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/cuda_memory/cuda_line.h"
+#include "tests/cuda_memory/cuda_memory_test.h"
+#include "tests/cuda_memory/fake_driver.h"
+
+namespace {
+
+using check::Message;
+using cuda_frames::CudaMemory;
+using cuda_frames::Downstream;
+using cuda_frames::kMask;
+using cuda_frames::kOther;
+using cuda_frames::Line;
+
+/// There is no other copy of what came in CUDA memory.
+TEST_F(CudaMemory, AFaultEndsAStreamThatComesInCudaMemory) {
+  for (const int depth : {0, 2})
+    for (const bool out_cuda : {false, true}) {
+      SCOPED_TRACE("depth " + std::to_string(depth));
+      fail("frame:3", "device-lost");
+      device_is_lost();
+      Line line(settings(kMask, depth));
+      line.set_caps(info_, {true, out_cuda});
+      GstFlowReturn flow = GST_FLOW_OK;
+      for (int n = 1; n <= 8 && flow == GST_FLOW_OK; ++n)
+        flow = line.push(n);
+      EXPECT_EQ(flow, GST_FLOW_ERROR);
+      for (int n = 1; n <= 2; ++n)
+        line.expect(n, kMask, out_cuda);
+      EXPECT_EQ(gst_harness_buffers_in_queue(line.harness().get()), 0u);
+      const std::vector<Message> problems = line.harness().problems();
+      ASSERT_EQ(problems.size(), 1u);
+      EXPECT_EQ(problems[0].type, GST_MESSAGE_ERROR);
+      unsetenv("FAKE_CUDA_FAILS");
+    }
+}
+
+TEST_F(CudaMemory, AFaultRenegotiatesAStreamThatOnlyLeavesInCudaMemory) {
+  for (const char* code : {"device-lost", "out-of-memory"}) {
+    SCOPED_TRACE(code);
+    fail("frame:3", code);
+    device_is_lost();
+    Line line(settings(kMask, 2));
+    Downstream downstream(line.harness().get());
+    line.set_input_caps(info_, false);
+    ASSERT_EQ(line.push(1), GST_FLOW_OK);
+    downstream.takes_system_memory = true;
+    for (int n = 2; n <= 6; ++n)
+      ASSERT_EQ(line.push(n), GST_FLOW_OK) << n;
+    for (int n = 1; n <= 6; ++n)
+      line.expect(n, kMask, n <= 2);
+    const std::vector<Message> problems = line.harness().problems();
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].type, GST_MESSAGE_WARNING) << problems[0].text;
+    EXPECT_EQ(line.harness().stat("backend-switches"), 1u);
+    unsetenv("FAKE_CUDA_FAILS");
+  }
+}
+
+TEST_F(CudaMemory, AFaultEndsAStreamWhoseOutputMustBeInCudaMemory) {
+  fail("frame:3", "device-lost");
+  device_is_lost();
+  Line line(settings());
+  line.set_caps(info_, {false, true});
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int n = 1; n <= 4 && flow == GST_FLOW_OK; ++n)
+    flow = line.push(n);
+  EXPECT_NE(flow, GST_FLOW_OK);
+  for (int n = 1; n <= 2; ++n)
+    line.expect(n, kMask, true);
+  EXPECT_EQ(gst_harness_buffers_in_queue(line.harness().get()), 0u);
+  const std::vector<Message> errors = line.harness().errors();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].text.find("CUDA memory only"), std::string::npos) << errors[0].text;
+}
+
+/// A mask for which there is no memory is refused, and the last good plan runs on.
+TEST_F(CudaMemory, AMaskThatCannotBePreparedLeavesTheLastOneInForce) {
+  for (const bool out_cuda : {false, true}) {
+    Line line(settings());
+    line.set_caps(info_, {true, out_cuda});
+    ASSERT_EQ(line.push(1), GST_FLOW_OK);
+    line.expect(1, kMask, out_cuda);
+    fail("prepare", "out-of-memory");
+    line.harness().set("mask", kOther.text());
+    for (int n = 2; n <= 4; ++n) {
+      ASSERT_EQ(line.push(n), GST_FLOW_OK);
+      line.expect(n, kMask, out_cuda);
+    }
+    const std::vector<Message> problems = line.harness().problems();
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].type, GST_MESSAGE_WARNING);
+    unsetenv("FAKE_CUDA_FAILS");
+    line.harness().set("mask", kOther.text() + " ");
+    ASSERT_EQ(line.push(5), GST_FLOW_OK);
+    line.expect(5, kOther, out_cuda);
+  }
+}
+
+TEST_F(CudaMemory, AMaskThatCannotBePreparedMovesTheOutputToSystemMemory) {
+  Line line(settings());
+  Downstream downstream(line.harness().get());
+  line.set_input_caps(info_, false);
+  ASSERT_EQ(line.push(1), GST_FLOW_OK);
+  line.expect(1, kMask, true);
+  downstream.takes_system_memory = true;
+  fail("prepare", "out-of-memory");
+  line.harness().set("mask", kOther.text());
+  for (int n = 2; n <= 4; ++n) {
+    ASSERT_EQ(line.push(n), GST_FLOW_OK);
+    line.expect(n, kOther, false);
+  }
+  EXPECT_EQ(line.harness().problems().size(), 1u);
+}
+
+TEST_F(CudaMemory, APoolWithoutMemoryEndsTheStreamWithAnError) {
+  Line line(settings());
+  line.set_caps(info_, {false, true});
+  ASSERT_EQ(line.push(1), GST_FLOW_OK);
+  line.expect(1, kMask, true);
+  fake_driver_allow(0);
+  std::vector<GstBuffer*> held;
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int n = 2; n <= 6 && flow == GST_FLOW_OK; ++n) {
+    flow = line.push(n);
+    if (flow == GST_FLOW_OK) held.push_back(gst_harness_pull(line.harness().get()));
+  }
+  EXPECT_EQ(flow, GST_FLOW_ERROR);
+  for (GstBuffer* buffer : held)
+    gst_buffer_unref(buffer);
+}
+
+}  // namespace
