@@ -147,20 +147,16 @@ HWY_INLINE hn::Vec<Words> load_windows(const Sum* windows, int i, hn::Vec<Words>
     return hn::Sub(hn::PromoteTo(d, hn::Load(d_sum, windows + i)), black);
 }
 
-/// Windows that are made and then finished at a time: they stay in the cache of the first level
-/// with the sums of a row.
-inline constexpr int kWindows = 1024;
-
 /// Codes of the `count` windows of `width` columns of `sums`, of which `black` is subtracted, to
-/// `out`. `windows` has room for kWindows.
+/// `out`. `windows` has room for kBoxWindows.
 template <class Sum>
 HWY_INLINE void finish_columns(const ComponentTask& task, const Sum* sums, int width,
                                std::int32_t black, int count, Sum* windows, std::uint8_t* out) {
   const auto none = hn::Set(Words(), black);
   with_codes(task.epilogue, task.reciprocals, [=](const auto& codes_of) HWY_ATTR {
     WindowMaker<Sum> maker(sums, width);
-    for (int begin = 0; begin < count; begin += kWindows) {
-      const int made = std::min(kWindows, count - begin);
+    for (int begin = 0; begin < count; begin += kBoxWindows) {
+      const int made = std::min(kBoxWindows, count - begin);
       maker.make(made, windows);
 #if HWY_TARGET == HWY_SCALAR
       for (int i = 0; i < made; ++i)
@@ -187,7 +183,7 @@ struct BoxLines {
   std::uint8_t* above[kMaxComponents];  ///< of the one that the mask has left,
   std::uint8_t* codes[kMaxComponents];  ///< and those that a row becomes.
   Sum* sums[kMaxComponents];            ///< Of the columns below the mask.
-  Sum* windows;                         ///< kWindows of them.
+  Sum* windows;                         ///< kBoxWindows of them.
 
   explicit BoxLines(const Workspace& workspace) {
     for (int k = 0; k < kMaxComponents; ++k) {
@@ -278,7 +274,6 @@ HWY_EXPORT(box_bytes);
 namespace {
 
 /// Lines of a worker beside the codes that rows become, which lie where other kernels have sums.
-constexpr int kBoxWindows = 1024;
 constexpr int kLines = 3 * kMaxComponents + 1;
 static_assert(kMaxComponents <= kBlockRows);
 
@@ -286,10 +281,9 @@ static_assert(kMaxComponents <= kBlockRows);
 
 bool BoxBytes::serves(const FrameFormat& format, const Mask& mask) {
   constexpr std::int64_t kMostTaps = INT32_MAX / 255;
-  if (mask.taps() > kMostTaps) return false;
-  for (int p = 0; p < format.plane_count; ++p)
-    if (has_filtered(format.planes[p]) && format.planes[p].sample_bytes != 1) return false;
-  return true;
+  return mask.taps() <= kMostTaps && all_filtered(format, [](const Component& c) {
+           return c.max_code() == 255 && c.shift == 0;
+         });
 }
 
 Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, int workers) {

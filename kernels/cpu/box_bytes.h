@@ -13,6 +13,10 @@
 
 namespace convolve {
 
+/// Windows that are made and then finished at a time: they stay in the cache of the first level
+/// with the sums of a row.
+inline constexpr int kBoxWindows = 1024;
+
 /// Mask and scratch memory of a job.
 class BoxBytes {
  public:

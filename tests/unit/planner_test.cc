@@ -127,6 +127,10 @@ TEST(Planner, RunningSumsOfWiderSamplesAreForLargeBoxes) {
   EXPECT_EQ(
       plan_text("box:7", cpu(), {}, 10),
       "cpu separable-areas float32 rational host-memory (7x7, rank 1: 14 taps instead of 49)");
+  FrameFormat shifted = grey(64, 48);
+  shifted.planes[0].components[0].depth = 6;
+  shifted.planes[0].components[0].shift = 2;
+  EXPECT_EQ(make_plan(shifted, mask_of("box:7"), {}, cpu()).value().form, Form::kSeparableAreas);
   EXPECT_EQ(plan_text("box:8", cpu(), {}, 10),
             "cpu box-runs int32 rational host-memory (8x8, equal weights: running sums)");
 }

@@ -94,7 +94,7 @@ bool two_passes_pay(const Mask& mask, BackendKind backend) {
 /// against 1.21 ms at 9x9, 1.05 against 1.02 at 7x7 (GRAY8 in these sums, 4 threads, AVX2).
 bool running_sums_pay(const PlanRequest& request) {
   constexpr int kSides = 16;
-  const auto in_bytes = [](const Component& c) { return c.max_code() <= 255; };
+  const auto in_bytes = [](const Component& c) { return c.max_code() == 255; };
   return all_filtered(request.format, in_bytes) ||
          request.mask.width + request.mask.height >= kSides;
 }
