@@ -134,6 +134,10 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
 template <bool kBits>
 HWY_INLINE hn::Vec<Words> rounded_codes(hn::Vec<Words> sums, const DigitEpilogue& e) {
   const Words d;
+  // A product of the bits, which is not rounded, is what the proof of Quantiser::kBits is about.
+  if constexpr (!kFused)
+    return quick_codes<Rounding::kLinear>(kBits ? hn::Sub(sums, hn::Set(d, kRoundingBits)) : sums,
+                                          e.general.narrow, Reciprocal<float>());
   const hn::Repartition<float, Words> d_float;
   const auto value = kBits ? hn::BitCast(d_float, sums) : hn::ConvertTo(d_float, sums);
   const auto rounded = hn::MulAdd(hn::Set(d_float, e.scale), value, hn::Set(d_float, e.base));
