@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/bytes/pack_words-inl.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/workspace.h"
 
@@ -24,6 +25,15 @@ namespace convolve {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// 1.5 x 2^23 and 1.5 x 2^52, whose lowest 32 bits are 0: what is added to them is rounded to a
+/// whole number in the low bits.
+template <class Real>
+inline constexpr Real kRounding = sizeof(Real) == sizeof(float) ? Real(12582912)
+                                                                : Real(6755399441055744);
+
+/// The bits of the first one.
+inline constexpr std::int32_t kRoundingBits = 0x4B400000;
 
 /// How sums become codes.
 enum class Rounding {
@@ -43,24 +53,24 @@ HWY_INLINE Rounding rounding_of(const EpilogueOf<Real>& e, const Reciprocal<Real
 }
 
 /// The value that is rounded to the code, where no remainder decides.
-template <Rounding kRounding, class D, class Real = hn::TFromD<D>>
+template <Rounding kWay, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> value_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
                                    const Reciprocal<Real>& reciprocal) {
-  static_assert(kRounding != Rounding::kRemainder);
-  if constexpr (kRounding == Rounding::kLinear)
+  static_assert(kWay != Rounding::kRemainder);
+  if constexpr (kWay == Rounding::kLinear)
     return hn::MulAdd(hn::Set(d, e.scale), s, hn::Set(d, e.base));
   const auto t = hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset));
   return hn::MulAdd(t, hn::Set(d, reciprocal.high), hn::Mul(t, hn::Set(d, reciprocal.low)));
 }
 
 /// finish() of core/base/epilogue.h, still in Real: integers 0 .. high.
-template <Rounding kRounding, class D, class Real = hn::TFromD<D>>
+template <Rounding kWay, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
                                     const Reciprocal<Real>& reciprocal, Real high) {
   const auto zero = hn::Zero(d);
   const auto max = hn::Set(d, high);
-  if constexpr (kRounding != Rounding::kRemainder) {
-    return hn::Round(hn::Clamp(value_vector<kRounding>(d, s, e, reciprocal), zero, max));
+  if constexpr (kWay != Rounding::kRemainder) {
+    return hn::Round(hn::Clamp(value_vector<kWay>(d, s, e, reciprocal), zero, max));
   } else {
     const auto one = hn::Set(d, Real(1));
     const auto divisor = hn::Set(d, e.divisor);
@@ -79,31 +89,59 @@ HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e
   }
 }
 
+/// The same as whole numbers of 32 bits. Of floats an addition rounds them, which takes less than
+/// to round and to convert.
+template <Rounding kWay, class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> finish_words(D d, hn::Vec<D> s,
+                                                             const EpilogueOf<Real>& e,
+                                                             const Reciprocal<Real>& reciprocal,
+                                                             Real high) {
+  const hn::Rebind<std::int32_t, D> d_words;
+  if constexpr (sizeof(Real) != sizeof(float)) {
+    return hn::DemoteTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
+  } else if constexpr (kWay == Rounding::kRemainder) {
+    return hn::ConvertTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
+  } else {
+    const auto value =
+        hn::Clamp(value_vector<kWay>(d, s, e, reciprocal), hn::Zero(d), hn::Set(d, high));
+    const auto rounded = hn::Add(value, hn::Set(d, kRounding<float>));
+    return hn::Sub(hn::BitCast(d_words, rounded), hn::Set(d_words, kRoundingBits));
+  }
+}
+
 /// Writes `count` samples side by side to `out`, at any address.
-template <Rounding kRounding, class Real, class Sum, class Stored>
+template <Rounding kWay, class Real, class Sum, class Stored>
 HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real> epilogue,
                               const Reciprocal<Real> reciprocal, const Sum* sums, int count,
                               std::uint8_t* out) {
   const hn::ScalableTag<Real> d;
   const hn::Rebind<Sum, decltype(d)> d_sum;
-  const hn::Rebind<std::int32_t, decltype(d)> d_code;
   const hn::Rebind<Stored, decltype(d)> d_stored;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const SampleLayout layout = task.layout;
   const Real high = static_cast<Real>(task.epilogue.max_code);
 
-  for (int i = 0; i < count; i += lanes) {
+  int i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(Real) == sizeof(float) && sizeof(Stored) == 1) {
+    const auto words_at = [=](int at) HWY_ATTR {
+      return hn::ShiftLeftSame(
+          finish_words<kWay>(d, hn::LoadU(d, sums + at), epilogue, reciprocal, high), layout.shift);
+    };
+    for (; i + 4 * lanes <= count; i += 4 * lanes) {
+      const hn::Vec<Words> words[4] = {words_at(i), words_at(i + lanes), words_at(i + 2 * lanes),
+                                       words_at(i + 3 * lanes)};
+      hn::StoreU(pack_words_in_order(words), Bytes(), out + i);
+    }
+  }
+#endif
+  for (; i < count; i += lanes) {
     hn::Vec<decltype(d)> sum;
     if constexpr (sizeof(Sum) == sizeof(Real))
       sum = hn::LoadU(d, sums + i);
     else
       sum = hn::PromoteTo(d, hn::LoadU(d_sum, sums + i));
-    const auto value = finish_vector<kRounding>(d, sum, epilogue, reciprocal, high);
-    hn::Vec<decltype(d_code)> code;
-    if constexpr (sizeof(Real) == sizeof(float))
-      code = hn::ConvertTo(d_code, value);
-    else
-      code = hn::DemoteTo(d_code, value);
+    const auto code = finish_words<kWay>(d, sum, epilogue, reciprocal, high);
     auto stored = hn::DemoteTo(d_stored, hn::ShiftLeftSame(code, layout.shift));
     if constexpr (sizeof(Stored) == 2)
       if (layout.swap) stored = hn::Or(hn::ShiftLeft<8>(stored), hn::ShiftRight<8>(stored));

@@ -13,9 +13,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/cpu/finish_line-inl.h"
 
@@ -24,9 +22,6 @@ namespace convolve {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// The bits of 1.5 x 2^23.
-inline constexpr std::int32_t kRoundingBits = 0x4B400000;
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -44,34 +39,24 @@ HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals&, const Use& use
 
 #else
 
-using Bytes = hn::ScalableTag<std::uint8_t>;
-using Words = hn::Repartition<std::int32_t, Bytes>;
-using Pairs = hn::Repartition<std::int16_t, Bytes>;
-
 /// Codes of any sums.
-template <Rounding kRounding, class Real>
+template <Rounding kWay, class Real>
 HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
                                         const Reciprocal<Real>& reciprocal, int most) {
   const Words d;
   const hn::Repartition<Real, Words> d_real;
   const auto code = [&](hn::Vec<decltype(d_real)> sum) HWY_ATTR {
-    return finish_vector<kRounding>(d_real, sum, e, reciprocal, static_cast<Real>(most));
+    return finish_words<kWay>(d_real, sum, e, reciprocal, static_cast<Real>(most));
   };
   if constexpr (sizeof(Real) == sizeof(float)) {
-    return hn::ConvertTo(d, code(hn::ConvertTo(d_real, sums)));
+    return code(hn::ConvertTo(d_real, sums));
   } else {
     const hn::Half<Words> d_half;
     const auto low = hn::PromoteTo(d_real, hn::LowerHalf(d_half, sums));
     const auto upper = hn::PromoteTo(d_real, hn::UpperHalf(d_half, sums));
-    return hn::Combine(d, hn::DemoteTo(d_half, code(upper)), hn::DemoteTo(d_half, code(low)));
+    return hn::Combine(d, code(upper), code(low));
   }
 }
-
-/// 1.5 x 2^23 and 1.5 x 2^52, whose lowest 32 bits are 0: what is added to them is rounded to a
-/// whole number in the low bits.
-template <class Real>
-inline constexpr Real kRounding = sizeof(Real) == sizeof(float) ? Real(12582912)
-                                                                : Real(6755399441055744);
 
 /// True if no value of a sum that `Real` may hold leaves the bits that quick_codes() has for it: 23
 /// with the sign, or 32.
@@ -145,72 +130,6 @@ HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals& reciprocals, co
     with_codes(e.narrow, reciprocals.narrow, e.max_code, use);
   else
     with_codes(e.wide, reciprocals.wide, e.max_code, use);
-}
-
-#if HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
-
-#if HWY_TARGET <= HWY_AVX3
-HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
-  return hn::Vec<Bytes>{_mm512_packus_epi16(a.raw, b.raw)};
-}
-#elif HWY_TARGET <= HWY_AVX2
-HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
-  return hn::Vec<Bytes>{_mm256_packus_epi16(a.raw, b.raw)};
-}
-#else
-HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
-  return hn::Vec<Bytes>{_mm_packus_epi16(a.raw, b.raw)};
-}
-#endif
-
-/// Values of 16 bits, clamped to bytes: those of the four vectors' first blocks of 16 bytes, one
-/// vector after the other, then those of the second ones...
-HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
-  return pack_pairs(hn::ReorderDemote2To(Pairs(), words[0], words[1]),
-                    hn::ReorderDemote2To(Pairs(), words[2], words[3]));
-}
-
-#else
-
-HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
-  HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,
-                                                             2, 6, 10, 14, 3, 7, 11, 15};
-  const Bytes d;
-  const auto low = hn::Zero(Words());
-  const auto high = hn::Set(Words(), 255);
-  const auto pairs =
-      hn::Or(hn::Clamp(words[0], low, high), hn::ShiftLeft<8>(hn::Clamp(words[1], low, high)));
-  const auto others =
-      hn::Or(hn::Clamp(words[2], low, high), hn::ShiftLeft<8>(hn::Clamp(words[3], low, high)));
-  return hn::TableLookupBytes(hn::BitCast(d, hn::Or(pairs, hn::ShiftLeft<16>(others))),
-                              hn::LoadDup128(d, kTransposed));
-}
-
-#endif
-
-/// The same in the order of the vectors.
-HWY_INLINE hn::Vec<Bytes> pack_words_in_order(const hn::Vec<Words> (&words)[4]) {
-  constexpr int kBlocks = static_cast<int>(hn::MaxLanes(Bytes())) / 16;
-  const auto packed = pack_words(words);
-  if constexpr (kBlocks == 1) return packed;
-  // Lane b * 4 + k holds the four bytes of block b of vector k.
-  HWY_ALIGN std::int32_t from[hn::MaxLanes(Words())];
-  for (int i = 0; i < 4 * kBlocks; ++i)
-    from[i] = i % kBlocks * 4 + i / kBlocks;
-  const auto order = hn::SetTableIndices(Words(), from);
-  return hn::BitCast(Bytes(), hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
-}
-
-/// Stores as many codes as fill a vector, or `count` if that is less.
-HWY_INLINE void store_codes(hn::Vec<Bytes> codes, int count, std::uint8_t* out) {
-  const Bytes d;
-  if (count >= static_cast<int>(hn::Lanes(d))) {
-    hn::StoreU(codes, d, out);
-  } else {
-    HWY_ALIGN std::uint8_t last[hn::MaxLanes(Bytes())];
-    hn::Store(codes, d, last);
-    std::memcpy(out, last, static_cast<std::size_t>(count));
-  }
 }
 
 #endif
