@@ -3,10 +3,12 @@
 // picture: formats, sizes, masks, borders, frames in flight, where planes lie, the context that
 // they are in, and changes of all of these in mid-stream.
 //
-//   cuda_memory_storm FRAMES SECONDS SEED DEVICES
+//   cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST]
 //
 // Ends after FRAMES frames or SECONDS seconds, whichever comes first. The contexts are on as many
-// GPUs as DEVICES. A case that fails prints the seed that replays it alone: with FRAMES = 1.
+// GPUs as DEVICES. MOST (6) frames come under the same caps at most: on a GPU a case takes a second
+// for its contexts, however many frames it has. A case that fails prints the line that replays it
+// alone.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +27,8 @@ using cuda_frames::Memories;
 
 class Case {
  public:
-  Case(unsigned seed, int devices) : random_(seed), devices_(devices) {}
+  Case(unsigned seed, int devices, int most_frames)
+      : random_(seed), devices_(devices), most_frames_(most_frames) {}
 
   /// Plays the stream; what is wrong, or nothing.
   std::string play() {
@@ -94,7 +97,7 @@ class Case {
     if (memories.in_cuda && below(4) == 0) context_ = cuda_frames::new_context(below(devices_));
     if (memories.in_cuda && context_ == nullptr) context_ = line.context();
     line.use_context(context_);
-    const int count = 1 + below(6);
+    const int count = 1 + below(most_frames_);
     const int first = frames_;
     for (int n = first; n < first + count; ++n) {
       const oracle::Bytes frame = oracle::random_frame(info, static_cast<unsigned>(n));
@@ -129,6 +132,7 @@ class Case {
 
   std::mt19937 random_;
   const int devices_;
+  const int most_frames_;  ///< Of a turn.
   oracle::Mask mask_{1, 1, {1}, 1};
   oracle::Options options_;
   Context context_;
@@ -139,22 +143,23 @@ class Case {
 
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: cuda_memory_storm FRAMES SECONDS SEED DEVICES\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST]\n");
     return 2;
   }
-  const int wanted = std::atoi(argv[1]);
+  const int wanted = std::atoi(argv[1]), most_frames = argc == 6 ? std::atoi(argv[5]) : 6;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[2]));
   const auto first = static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10));
   int frames = 0, cases = 0, failed = 0;
   for (; frames < wanted && std::chrono::steady_clock::now() < end; ++cases) {
     const unsigned seed = first + static_cast<unsigned>(cases);
-    Case one(seed, std::atoi(argv[4]));
+    Case one(seed, std::atoi(argv[4]), most_frames);
     const std::string problem = one.play();
     frames += one.frames();
     if (problem.empty()) continue;
     ++failed;
-    std::printf("FAIL cuda_memory_storm 1 %s %u %s: %s\n", argv[2], seed, argv[4], problem.c_str());
+    std::printf("FAIL cuda_memory_storm 1 %s %u %s %d: %s\n", argv[2], seed, argv[4], most_frames,
+                problem.c_str());
     if (failed == 10) break;
   }
   std::printf("figure: %d frames in %d cases from seed %u, %d failed\n", frames, cases, first,
