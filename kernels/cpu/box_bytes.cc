@@ -38,7 +38,8 @@ HWY_INLINE void add_line(const std::uint8_t* line, int count, Sum* sums) {
               sums + i);
 }
 
-/// The same, and subtracts those of another line.
+/// Adds the codes of the line that the mask gains to the sums of `count` columns and subtracts
+/// those of the line that it loses, so that each sum is loaded and stored once.
 template <class Sum>
 HWY_INLINE void change_line(const std::uint8_t* added, const std::uint8_t* subtracted, int count,
                             Sum* sums) {

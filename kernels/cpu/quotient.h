@@ -21,13 +21,14 @@ struct Reciprocal {
   Real low = 0;
 };
 
-/// Of both widths of an epilogue.
+/// The reciprocals of an epilogue's divisor in float and in double.
 struct Reciprocals {
   Reciprocal<float> narrow;
   Reciprocal<double> wide;
 };
 
-/// Those that serve wherever the epilogue divides, as far as it divides.
+/// The reciprocals of the divisors of `epilogue`. One does not serve where that width multiplies
+/// instead of dividing, or where its quotients are not proven (see above).
 Reciprocals make_reciprocals(const Epilogue& epilogue);
 
 }  // namespace convolve

@@ -122,8 +122,9 @@ HWY_INLINE void with_codes(const EpilogueOf<Real>& e, const Reciprocal<Real>& re
   }
 }
 
-/// Calls `use` with what makes codes, which may still lie outside of bytes, of vectors of sums.
-/// That has copies of the constants, which no store of bytes can change.
+/// Calls `use` with a function from a vector of sums to their codes, which may still lie outside of
+/// bytes. The function has copies of the epilogue's constants: the compiler would load others again
+/// after each store of bytes, which might be theirs.
 template <class Use>
 HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals& reciprocals, const Use& use) {
   if (e.in_float)

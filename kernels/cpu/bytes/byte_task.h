@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What kernels for 8-bit samples get: components that are filtered together.
+// The task of a kernel for 8-bit samples: the components of a pixel that it filters in one go, so
+// that rows are parted and put together once.
 #pragma once
 
 #include "kernels/core/weights/digits.h"

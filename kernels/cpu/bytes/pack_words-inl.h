@@ -69,7 +69,7 @@ HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
 
 #endif
 
-/// The same in the order of the vectors.
+/// Values of 16 bits, clamped to bytes, in the order of the four vectors.
 HWY_INLINE hn::Vec<Bytes> pack_words_in_order(const hn::Vec<Words> (&words)[4]) {
   constexpr int kBlocks = static_cast<int>(hn::MaxLanes(Bytes())) / 16;
   const auto packed = pack_words(words);
