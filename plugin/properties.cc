@@ -189,15 +189,16 @@ void install_properties(GObjectClass* object_class) {
                               "Backend, form, tile, accumulator, mask storage, expected "
                               "microseconds a frame on a GPU, and why; NULL before caps",
                               nullptr, kReadOnly));
-  install(kPropStats, g_param_spec_boxed(
-                          "stats", "Statistics",
-                          "Since READY: frames, of these passthrough-frames, backend-switches, "
-                          "bytes-in, bytes-out, kernel-ns-last (time in kernels for the last "
-                          "frame; 0 = unknown), frames-in-flight now; of the last measured-frames "
-                          "(up to 256, from the first reading on) host-copy-ns, upload-ns, "
-                          "kernels-ns, download-ns and waiting-ns, each with -mean, -p50 and "
-                          "-p99; all uint64",
-                          GST_TYPE_STRUCTURE, kReadOnly));
+  install(kPropStats,
+          g_param_spec_boxed("stats", "Statistics",
+                             "Since READY: frames, of these passthrough-frames, backend-switches, "
+                             "bytes-in, bytes-out, kernel-ns-last (time in kernels for the last "
+                             "frame that was timed, one of 16 until stats is read; 0 = unknown), "
+                             "frames-in-flight now; of the last measured-frames "
+                             "(up to 256, from the first reading on) host-copy-ns, upload-ns, "
+                             "kernels-ns, download-ns and waiting-ns, each with -mean, -p50 and "
+                             "-p99; all uint64",
+                             GST_TYPE_STRUCTURE, kReadOnly));
 }
 
 Result<Edit> parse_property(guint id, const GValue* value, bool mask_files) {

@@ -128,7 +128,7 @@ GstFlowReturn Session::send(SentFrame& frame) {
   // The frames before it have given up CUDA since it was mapped, or the plan was not to be had.
   if (active_->backend == BackendKind::kCpu && frame.leaves_in_cuda_memory()) return kRenegotiate;
   frame.measured = stage_times_.wanted();
-  if (frame.measured) active_->device->measure_copies();
+  if (frame.measured) active_->device->measure_stages();
   frame.sent = send_on(*active_, frame);
   return GST_FLOW_OK;
 }
@@ -209,7 +209,7 @@ void Session::count(const SentFrame& frame) {
   statistics_.bytes_in += gst_buffer_get_size(frame.input);
   statistics_.bytes_out += gst_buffer_get_size(frame.output);
   const convolve::FrameTimes times = frame.frame->times();
-  statistics_.kernel_ns_last = times.kernels;
+  if (times.kernels > 0) statistics_.kernel_ns_last = times.kernels;
   if (frame.measured) stage_times_.add(times);
 }
 

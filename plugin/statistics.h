@@ -21,7 +21,7 @@ struct Statistics {
   guint64 backend_switches = 0;    ///< From CUDA to the CPU while running.
   guint64 bytes_in = 0;
   guint64 bytes_out = 0;
-  guint64 kernel_ns_last = 0;  ///< Nanoseconds in kernels for the last filtered frame; 0 = unknown.
+  guint64 kernel_ns_last = 0;  ///< Of the last frame whose kernels were timed; 0 = unknown.
 };
 
 /// A new structure, owned by the caller, with the counters by the names that users see.

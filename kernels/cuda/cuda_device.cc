@@ -72,7 +72,7 @@ class CudaDevice final : public Device {
     return std::unique_ptr<FrameInFlight>(new CudaFrameInFlight(core_, *slot.value()));
   }
 
-  void measure_copies() override { core_->measure_copies(); }
+  void measure_stages() override { core_->measure_stages(); }
 
   bool at_rest() const override { return core_->at_rest(); }
 

@@ -221,7 +221,7 @@ class FakeDevice final : public Device {
     Result<std::unique_ptr<FrameInFlight>> frame = send();
     return frame.ok() ? frame.value()->finish() : frame.status();
   }
-  void measure_copies() override { progress_->measures_copies = true; }
+  void measure_stages() override { progress_->measures_copies = true; }
 
   bool at_rest() const override { return !progress_->lost && progress_->in_flight == 0; }
 

@@ -30,6 +30,10 @@ namespace {
 constexpr int kInFlight = 4;
 constexpr int kSources = 5;
 constexpr int kFramesOnCuda = 600;
+/// All stages of frames from this one on are measured.
+constexpr int kMeasuredFrom = 300;
+/// The kernels of one frame of so many are timed before that on CUDA, of all on a CPU.
+constexpr int kTimedOnceInOnCuda = 16;
 constexpr int kFramesOnCpu = 15;
 /// High enough for pieces of 64 rows of each plane.
 constexpr int kWidth = 320, kHeight = 326, kLowHeight = 182;
@@ -133,6 +137,7 @@ struct Sent {
   std::unique_ptr<Frame> source, output;
   const FrameView* wanted = nullptr;
   int number = 0;
+  bool kernels_timed = false, copies_timed = false;
 };
 
 /// Waits for frames in another thread than the one that sends them, and compares them.
@@ -172,7 +177,13 @@ class Receiver {
       lock.unlock();
       const Status status = sent.frame->finish();
       std::string fault = status.message();
-      if (status.ok() && !sent.output->equals(*sent.wanted)) fault = "wrong";
+      const FrameTimes times = sent.frame->times();
+      if (status.ok() && !sent.output->equals(*sent.wanted))
+        fault = "wrong";
+      else if (status.ok() && ((times.kernels > 0) != sent.kernels_timed ||
+                               (times.upload > 0) != sent.copies_timed ||
+                               (times.download > 0) != sent.copies_timed))
+        fault = "other stages are timed";
       if (!fault.empty()) fault = "frame " + std::to_string(sent.number) + ": " + fault;
       lock.lock();
       if (fault_.empty()) fault_ = fault;
@@ -227,6 +238,9 @@ void send_frames(const KernelOn& which, int most_in_flight, Arrangement arrangem
     const bool fields = n % 7 == 3;
     Sent sent;
     sent.number = n;
+    if (n == kMeasuredFrom) device.measure_stages();
+    sent.copies_timed = cuda && n >= kMeasuredFrom;
+    sent.kernels_timed = !cuda || sent.copies_timed || n % kTimedOnceInOnCuda == 0;
     sent.source = std::make_unique<Frame>(format, static_cast<Lies>(n % kLies), device);
     sent.output = std::make_unique<Frame>(format, static_cast<Lies>(n / kLies % kLies), device);
     sent.source->copy_from(sources[picture].view());

@@ -61,7 +61,8 @@ class FrameInFlight {
   /// success are the destination planes valid. From any thread, while others use the device.
   virtual Status finish() = 0;
 
-  /// After finish(). Upload and download are known only if Device::measure_copies() was called.
+  /// After finish(). Some devices know the time of kernels of some frames only, and that of copies
+  /// across the bus of none, before Device::measure_stages() is called.
   virtual FrameTimes times() const = 0;
 };
 
@@ -93,9 +94,9 @@ class Device {
   /// destination planes valid.
   virtual Status finish() = 0;
 
-  /// From the next frame on, copies across the bus are timed, too, which costs some microseconds a
-  /// frame.
-  virtual void measure_copies() {}
+  /// From the next frame on, all stages of every frame are timed, which costs a frame that crosses
+  /// the bus alone a tenth of its time.
+  virtual void measure_stages() {}
 
   /// True if nothing that was enqueued can still read or write a frame. After an error of run() or
   /// finish() it may be false: page-locked memory that was given to them must then neither be freed
@@ -105,7 +106,8 @@ class Device {
   /// Waits up to a tenth of a second for that, whether or not the stop signal is raised.
   virtual bool come_to_rest() { return at_rest(); }
 
-  /// Nanoseconds the kernels of the last finished frame took, without transfers; 0 if unknown.
+  /// Nanoseconds the kernels of the last finished frame that was timed took, without transfers; 0
+  /// if unknown.
   virtual std::uint64_t last_kernel_ns() const = 0;
 
   /// Host memory that frames cross the bus from and to without another copy on the host. It starts

@@ -75,8 +75,8 @@ class DeviceCore {
   /// many frames as there may be are in flight.
   Result<FrameSlot*> frame();
 
-  /// Device::measure_copies().
-  void measure_copies() { measures_copies_ = true; }
+  /// Device::measure_stages().
+  void measure_stages() { measures_stages_ = true; }
 
   /// What kernels on the stream may still write.
   RecentWrites& writes() { return writes_; }
@@ -113,7 +113,8 @@ class DeviceCore {
   Event frees_;             ///< Of order_frees().
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
-  bool measures_copies_ = false;
+  bool measures_stages_ = false;
+  std::uint64_t frames_ = 0;  ///< That were begun since reserve_frames().
   RecentWrites writes_;
   std::size_t frame_bytes_ = 0;   ///< Of the largest frames that were reserved for,
   std::size_t coming_bytes_ = 0;  ///< and of the last.

@@ -28,7 +28,7 @@ Status follow(cudaStream_t to, cudaStream_t from, const Event& event) {
 FrameSlot::~FrameSlot() = default;
 
 Status FrameSlot::initialise() {
-  for (Event* event : {&uploaded_[0], &uploaded_[1], &done_}) {
+  for (Event* event : {&uploaded_[0], &uploaded_[1], &filtered_, &done_}) {
     Result<Event> made = Event::make(cudaEventDisableTiming);
     if (!made.ok()) return made.status();
     *event = std::move(made.value());
@@ -87,7 +87,6 @@ Status FrameSlot::begin(const FrameStreams& streams) {
   }
   begun_ = true;
   whole_ = false;
-  ends_with_kernels_ = false;
   sent_ = awaited_ = 0;
   return status;
 }
@@ -130,13 +129,12 @@ Status FrameSlot::await_source() {
 
 Status FrameSlot::begin_kernels() {
   whole_ = false;
-  return kernels_.begin(streams_.kernels);
+  return times_kernels_ ? kernels_.begin(streams_.kernels) : Status();
 }
 
 Status FrameSlot::end_kernels() {
   Status status = kernels_.end(streams_.kernels);
-  if (status.ok() && streams_.apart())
-    status = CONVOLVE_CUDA(cudaStreamWaitEvent(streams_.download, kernels_.last(), 0));
+  if (status.ok()) status = follow(streams_.download, streams_.kernels, filtered_);
   whole_ = status.ok() && sent_ == awaited_;
   return status;
 }
@@ -157,11 +155,6 @@ Status FrameSlot::end(const FrameStreams& streams) {
     for (StreamSpans* spans : {&upload_, &kernels_, &download_})
       spans->clear();
   }
-  if (begun && ends_with_kernels_) {
-    // To mark the same moment once more would cost the host as much as a fifth of the launch.
-    end_ = kernels_.last();
-    return {};
-  }
   const cudaStream_t last = begun ? streams_.download : streams_.kernels;
   // The download of a whole frame comes behind all else of it. But a plane that no kernel writes
   // goes from host memory to the owner's device memory by itself, and of a frame that failed, or
@@ -171,7 +164,6 @@ Status FrameSlot::end(const FrameStreams& streams) {
       for (const cudaStream_t stream : {from.upload, from.kernels, from.download})
         if (stream != nullptr)
           if (Status status = follow(last, stream, done_); !status.ok()) return status;
-  end_ = done_.get();
   return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
 }
 
@@ -185,7 +177,8 @@ Status FrameSlot::finish() {
     if (Status marked = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams_.download)); status.ok())
       status = marked;
   if (status.ok() || (status.code() == Code::kStopped && owes_wait_))
-    if (Status ended = wait_for(end_, device_, owes_wait_ ? nullptr : stop_, streams_.waiting);
+    if (Status ended =
+            wait_for(done_.get(), device_, owes_wait_ ? nullptr : stop_, streams_.waiting);
         !ended.ok())
       status = ended;
   owes_wait_ = false;
@@ -214,7 +207,7 @@ void FrameSlot::release() {
   staging_.release();
   for (StreamSpans* spans : {&upload_, &kernels_, &download_})
     spans->release();
-  for (Event* event : {&uploaded_[0], &uploaded_[1], &done_})
+  for (Event* event : {&uploaded_[0], &uploaded_[1], &filtered_, &done_})
     *event = Event();
 }
 

@@ -68,12 +68,10 @@ class FrameSlot {
   Status begin_source();
   Status end_source();
   Status await_source();
-  /// Around the kernels of the frame, or of a piece: mark their first and last moment, and let
-  /// copies back that are enqueued from here on wait for them.
+  /// Around the kernels of the frame, or of a piece: mark their first and last moment if they are
+  /// timed, and let copies back that are enqueued from here on wait for them.
   Status begin_kernels();
   Status end_kernels();
-  /// Nothing is enqueued behind the kernels: the frame stays on the device as they leave it.
-  void ends_with_kernels() { ends_with_kernels_ = whole_; }
   /// Around what is enqueued to give the destination back, or a piece of it.
   Status begin_destination();
   Status end_destination();
@@ -88,9 +86,11 @@ class FrameSlot {
   /// nothing is written to host memory any more but to page-locked memory of frames.
   Status finish();
 
-  /// The times of the frame that was finished last.
+  /// The times of the frame that was finished last. That of kernels is 0 if they were not timed.
   const FrameTimes& times() const { return times_; }
 
+  /// Whether the kernels of the next frame are timed. Nothing of the slot may be in flight.
+  void time_kernels(bool timed) { times_kernels_ = timed; }
   /// Copies across the bus are timed from now on. Nothing of the slot may be in flight. Errors: of
   /// CUDA.
   Status measure_copies();
@@ -117,9 +117,9 @@ class FrameSlot {
   std::array<Event, 2> uploaded_;
   std::size_t sent_ = 0, awaited_ = 0;  ///< Pieces whose source was enqueued, and is waited for.
   std::size_t taken_ = 0;               ///< Bytes of the source that runs of the frame have taken.
+  Event filtered_;                      ///< At the end of kernels that are not timed.
   Event done_;
-  cudaEvent_t end_ = nullptr;       ///< Of the frame: done_, or what marks the end of its kernels.
-  bool ends_with_kernels_ = false;  ///< Of the last run.
+  bool times_kernels_ = true;
   bool fresh_ = false;  ///< The copies were taken, and no copy to the device waits for that yet.
   bool begun_ = false;  ///< A run of the frame was enqueued,
   bool whole_ = false;  ///< and the last one as far as the end of its kernels.

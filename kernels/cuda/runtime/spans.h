@@ -27,9 +27,6 @@ class StreamSpans {
   /// Nothing, if no stretch has begun.
   Status end(cudaStream_t stream);
 
-  /// The event at the end of the last stretch; null if there is none.
-  cudaEvent_t last() const { return count_ > 0 ? pairs_[count_ - 1].last.get() : nullptr; }
-
   /// Nanoseconds of all stretches, once all of them have passed; 0 if they are not known.
   std::uint64_t sum() const;
 

@@ -266,10 +266,7 @@ Status FrameTransfer::give_back(const FramePlanes& out) {
   // Host to host first: that is work for the CPU while the kernels run.
   Status status = copy_unfiltered();
   if (!status.ok()) return status;
-  if (dst_.memory == Memory::kCuda) {
-    if (src_.memory == Memory::kCuda && all_filtered()) slot_.ends_with_kernels();
-    return {};
-  }
+  if (dst_.memory == Memory::kCuda) return {};
   status = slot_.begin_destination();
   if (status.ok()) status = download(out);
   return status.ok() ? slot_.end_destination() : status;
