@@ -41,8 +41,12 @@ class Faults(unittest.TestCase):
         self.assertEqual([fault.name for fault in FAULTS if fault.old == fault.new], [])
 
     def test_those_marked_as_cuda_are_those_that_only_a_build_with_cuda_compiles(self):
+        build = text("kernels/cuda/meson.build")
+        listed = build.split("staging_sources = files(")[1].split(")")[0]
+        without = {f"kernels/cuda/{name}" for name in re.findall("'(.*)'", listed)}
         self.assertEqual([fault.name for fault in FAULTS
-                          if fault.cuda != fault.path.startswith("kernels/cuda/")], [])
+                          if fault.cuda != fault.path.startswith("kernels/cuda/")
+                          and not (fault.path in without and not fault.cuda)], [])
 
     def test_relink_finds_sources_that_include_each(self):
         with tempfile.TemporaryDirectory() as folder:

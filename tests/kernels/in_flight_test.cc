@@ -275,6 +275,11 @@ TEST_P(FramesInFlight, AreEachTheirOwn) {
   send_frames(GetParam(), kInFlight, Arrangement::kNv12, kLowHeight);
 }
 
+// Padded frames of one plane begin where dense ones do.
+TEST_P(FramesInFlight, OfOnePlaneAreEachTheirOwn) {
+  send_frames(GetParam(), kInFlight, Arrangement::kPacked1, kLowHeight);
+}
+
 TEST_P(FramesInFlight, OneAtATimeGoInPieces) {
   set_least_bytes_of_piece(1024);
   send_frames(GetParam(), 1, Arrangement::kNv12, kHeight);
