@@ -223,9 +223,10 @@ TEST_F(StagingTest, TheSecondFieldDoesNotOverwriteTheFirst) {
         HostPlane to_top(4000, rows, 1, false), to_bottom(4000, rows, 1, false);
         top.fill(random_);
         bottom.fill(random_);
-        // So the kernel of the first still reads when the second is sent.
+        // So the kernel of the first still reads when the second is sent, even if the machine has
+        // other work.
         fake_cudart::launch(streams.kernels,
-                            [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+                            [] { std::this_thread::sleep_for(std::chrono::milliseconds(150)); });
         ASSERT_TRUE(run(*way, streams, top, to_top).ok());
         ASSERT_TRUE(run(*way, streams, bottom, to_bottom).ok());
         ASSERT_TRUE(way->end(streams).ok());
