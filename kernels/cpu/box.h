@@ -2,6 +2,7 @@
 // Masks whose weights are all equal, by running sums: the time does not depend on the mask's size.
 #pragma once
 
+#include "kernels/core/mask/mask.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/workspace.h"
 
@@ -14,6 +15,10 @@ struct BoxMask {
   int anchor_x = 0;
   int anchor_y = 0;
 };
+
+inline BoxMask box_mask(const Mask& mask) {
+  return {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
+}
 
 /// Lines of int32 that filter_box() needs among its workspace's source lines, each of area.width +
 /// mask.width cells.

@@ -288,14 +288,7 @@ bool BoxBytes::serves(const FrameFormat& format, const Mask& mask) {
 }
 
 Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, int workers) {
-  ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format, groups);
-  int widest = 1, parts = 1;
-  for (int g = 0; g < count; ++g) {
-    if (!groups[g].any_filtered) continue;
-    widest = std::max(widest, groups[g].width);
-    parts = std::max(parts, groups[g].count);
-  }
+  const auto [widest, parts] = largest_group(format);
   BoxBytes made;
   made.mask_ = mask;
   made.strip_width_ = choose_strip_width(widest, mask.width, 2 * parts + 1, sizeof(std::int32_t));

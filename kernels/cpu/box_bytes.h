@@ -8,7 +8,7 @@
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
 #include "kernels/cpu/box.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
@@ -18,7 +18,7 @@ namespace convolve {
 inline constexpr int kBoxWindows = 1024;
 
 /// Mask and scratch memory of a job.
-class BoxBytes {
+class BoxBytes final : public ByteFilter {
  public:
   /// True if all filtered components have 8 bits and their sums fit 31, so that differences from
   /// black fit 32.
@@ -27,11 +27,9 @@ class BoxBytes {
   /// `format`: the largest frames. kOutOfMemory.
   static Result<BoxBytes> make(const FrameFormat& format, const BoxMask& mask, int workers);
 
-  /// Columns of an area at most.
-  int strip_width() const { return strip_width_; }
+  int strip_width() const override { return strip_width_; }
 
-  /// Filters `area` as worker `worker`, with the epilogues of the tasks of the parts.
-  void filter(const ByteTask& task, const Area& area, int worker) const;
+  void filter(const ByteTask& task, const Area& area, int worker) const override;
 
  private:
   BoxMask mask_;

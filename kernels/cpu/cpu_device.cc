@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "kernels/core/base/thread_pool.h"
-#include "kernels/cpu/cpu_job.h"
 #include "kernels/cpu/dots/coarsened_dots.h"
+#include "kernels/cpu/job/cpu_job.h"
 
 namespace convolve {
 namespace {

@@ -9,6 +9,7 @@
 #include "kernels/core/weights/box.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/separable_integers.h"
 #include "kernels/core/weights/shift.h"
 
 namespace convolve::testing {
@@ -128,6 +129,11 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
         make_separable_digits(format, mask, plan.rational).value_or(SeparableDigits{});
     name = quantiser_name(
         make_separable_epilogue(*first, mask, digits, scale, bias, plan.rational).quantiser);
+  } else if (plan.form == Form::kSeparableDots) {
+    const SeparableIntegers integers =
+        make_separable_integers(format, mask, plan.rational).value_or(SeparableIntegers{});
+    name = name_of(
+        make_separable_epilogue(*first, mask, integers, scale, bias, plan.rational).general);
   } else if (plan.kernel() == KernelKind::kBox) {
     const BoxWeight weight = box_weight(mask).value_or(BoxWeight{});
     name = name_of(make_box_division(*first, mask, weight, scale, bias, plan.rational),

@@ -97,6 +97,8 @@ void add_box_and_separable(SceneList& list) {
   list.add(box_mask(40, 70, Weights::kRational), {"NV12", "RGBA"}, {"box-runs"});
   list.add(rank1_mask(9, 8, 7, 5), {"I420", "RGBA"},
            {"separable-tensor-fused", "separable-two-pass", "separable-areas"});
+  list.add(parsed_mask("gaussian:1.3"), {"I420", "RGBA"}, {"separable-dots"});
+  list.add(parsed_mask("gaussian:2,4"), {"YUY2", "NV12"}, {"separable-dots"});
   list.add(rank1_mask(101, 80, 1, 3), {"GRAY8", "NV12"}, {"separable-tensor-two-pass"});
   list.add(rank1_mask(9, 8, 7, 5), {"P010", "GRAY16"}, {"separable-fused"});
   list.add(rank1_mask(125, 201, 1, 3), {"P010", "GRAY16"},

@@ -186,6 +186,16 @@ CORE = [
           "return uses_shared_tiles(form) &&"),
 
     # Masks of rank 1 on tensor cores.
+    Fault("integers-of-columns-cut-off", "kernels/core/weights/separable_integers.cc",
+          "integers.shift > 0 ? std::ldexp(1, integers.shift - 1) : 0", "0"),
+    Fault("integers-beyond-16-bits", "kernels/core/weights/separable_integers.cc",
+          "      largest_sum(column.magnitude(), 0) > kLargestInteger)",
+          "      largest_sum(column.magnitude(), 0) > 2 * kLargestInteger)"),
+    Fault("integers-error-of-columns-once", "kernels/core/weights/separable_integers.cc",
+          "row.magnitude() * column_error(c) + v_unit * largest * r.error",
+          "v_unit * largest * r.error"),
+    Fault("integers-sums-leave-32-bits", "kernels/core/weights/separable_integers.cc",
+          "reach / kTwo31 / v_unit", "0.5 * reach / kTwo31 / v_unit"),
     Fault("separable-row-sums-cut-off", "kernels/core/weights/separable_digits.cc", " + 32768u;", ";"),
     Fault("separable-column-beyond-a-digit", "kernels/core/weights/separable_digits.cc",
           "weight < -128 || weight > 127", "weight < -128 || weight > 128"),

@@ -39,11 +39,15 @@ TEST(CpuPlanner, TableOfDotProducts) {
       {"2x2: 70000000 1 3 100000",
        "cpu coarsened float64 rational host-memory (2x2, several outputs per thread)"},
       {"box:11", "cpu box-runs int32 rational host-memory (11x11, equal weights: running sums)"},
-      {"gaussian:1",
-       "cpu coarsened-dots 2 digits int32 real host-memory (7x7, rank 1 but small: dot products of "
+      {"gaussian:0.3",
+       "cpu coarsened-dots 2 digits int32 real host-memory (3x3, rank 1 but small: dot products of "
        "bytes)"},
+      {"gaussian:1",
+       "cpu separable-dots int32 real host-memory (7x7, rank 1: 14 taps instead of 49)"},
+      {"binomial:7",
+       "cpu separable-dots int32 rational host-memory (7x7, rank 1: 14 taps instead of 49)"},
       {"gaussian:2",
-       "cpu separable-areas float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
+       "cpu separable-dots int32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"identity", "cpu shift float32 rational host-memory (1x1, one tap: samples are moved)"},
   };
   for (const auto& choice : table)
@@ -65,6 +69,16 @@ TEST(CpuPlanner, RunningSumsOfWiderSamplesAreForLargeBoxes) {
   EXPECT_EQ(make_plan(shifted, mask_of("box:7"), {}, cpu()).value().form, Form::kSeparableAreas);
   EXPECT_EQ(plan_text("box:8", cpu(), {}, 10),
             "cpu box-runs int32 rational host-memory (8x8, equal weights: running sums)");
+}
+
+TEST(CpuPlanner, PairsOfLinesAreForMasksThatFitTheCache) {
+  Options options = forced(KernelKind::kSeparable);
+  options.scale = 0.7234567891;  // So that the mask is real.
+  const auto form_of = [&](const char* mask) {
+    return make_plan(grey(64, 48), mask_of(mask), options, cpu()).value().form;
+  };
+  EXPECT_EQ(form_of("box:3,512"), Form::kSeparableDots);
+  EXPECT_NE(form_of("box:3,513"), Form::kSeparableDots);
 }
 
 TEST(CpuPlanner, DotProductsServeWhereTheyAreAskedFor) {
@@ -95,7 +109,7 @@ TEST(CpuPlanner, AreasOnTheCpuUntilTheirHalosCostHalf) {
   const auto form_of = [&](int height, const char* mask, std::optional<Form> asked = {}) {
     Options options = forced(KernelKind::kSeparable);
     options.form = asked;
-    return make_plan(grey(640, height), mask_of(mask), options, device).value().form;
+    return make_plan(grey(640, height, 10), mask_of(mask), options, device).value().form;
   };
   EXPECT_EQ(form_of(480, "box:5,61"), Form::kSeparableAreas);
   EXPECT_EQ(form_of(480, "box:5,62"), Form::kSeparableTwoPass);
@@ -107,11 +121,12 @@ TEST(CpuPlanner, AreasOnTheCpuUntilTheirHalosCostHalf) {
     for (const char* mask : {"box:5", "gaussian:100"})
       EXPECT_EQ(form_of(16, mask, asked), asked) << "both serve all masks of rank 1";
   // Chroma has half the rows, and colour that is weighted by alpha a kernel of its own.
-  EXPECT_EQ(
-      make_plan(unit::nv12(64, 480), mask_of("box:5,241"), forced(KernelKind::kSeparable), device)
-          .value()
-          .form,
-      Form::kSeparableAreas);
+  FrameFormat not_bytes = unit::nv12(64, 480);
+  not_bytes.planes[1].components[0].depth = 7;
+  EXPECT_EQ(make_plan(not_bytes, mask_of("box:5,241"), forced(KernelKind::kSeparable), device)
+                .value()
+                .form,
+            Form::kSeparableAreas);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(Planner, TableOfChoices) {
        "cuda separable-tensor-fused 2 digits int32 real global-memory (13x13, rank 1: 26 taps "
        "instead of "
        "169, on tensor cores)",
-       "cpu separable-areas float32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
+       "cpu separable-dots int32 real host-memory (13x13, rank 1: 26 taps instead of 169)"},
       {"motion:13",
        "cuda tensor-warpgroups tile 128x64 1 digit int32 rational global-memory (13x1, on tensor "
        "cores)",
@@ -282,8 +282,10 @@ TEST(Planner, FormTableFollowsTheEnumAndNamesItsKernels) {
     EXPECT_EQ(static_cast<int>(info.form), i);
     EXPECT_EQ(std::string(info.name).rfind(kernel_info(info.kernel).nick, 0), 0u) << info.name;
     EXPECT_EQ(find_form(info.name), &info);
-    EXPECT_EQ(info.on_cuda, info.form != Form::kSeparableAreas && info.form != Form::kCoarsenedDots)
-        << info.name;
+    const bool on_cpu_alone = info.form == Form::kSeparableAreas ||
+                              info.form == Form::kSeparableDots ||
+                              info.form == Form::kCoarsenedDots;
+    EXPECT_EQ(info.on_cuda, !on_cpu_alone) << info.name;
     EXPECT_TRUE(info.on_cuda || info.on_cpu) << info.name;
   }
   EXPECT_EQ(find_form("tensor"), nullptr) << "a kernel";

@@ -47,6 +47,7 @@ std::string representation_name(const PreparedWeights& weights) {
   return name_if<std::monostate>(weights, "none") + name_if<DigitWeights>(weights, "digits") +
          name_if<SplitDigits>(weights, "split digits") +
          name_if<SeparableDigits>(weights, "separable digits") +
+         name_if<SeparableIntegers>(weights, "separable integers") +
          name_if<SplineMask>(weights, "spline mask") + name_if<BoxWeight>(weights, "box weight") +
          name_if<Shift>(weights, "shift");
 }
@@ -92,7 +93,8 @@ TEST(WeightPreparation, MakesNothingThatNobodyAsksFor) {
   EXPECT_EQ(made_for("box:5", KernelKind::kBox, h100()), 1);
   EXPECT_EQ(made_for("gaussian:2", KernelKind::kSeparable, h100()), 2) << "digits and splines";
   EXPECT_EQ(made_for("gaussian:2", KernelKind::kAuto, h100()), 5) << "no split ones: 32 bits do";
-  EXPECT_EQ(made_for("gaussian:2", KernelKind::kSeparable, cpu()), 0);
+  EXPECT_EQ(made_for("gaussian:2", KernelKind::kSeparable, cpu()), 1);
+  EXPECT_EQ(made_for("gaussian:2", KernelKind::kCoarsened, cpu()), 0);
 }
 
 TEST(WeightPreparation, KeepsWhatItHasMade) {

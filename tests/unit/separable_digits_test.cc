@@ -92,7 +92,7 @@ TEST(SeparableDigits, KeepGaussiansOfAllLengths) {
     const Mask mask = mask_of(text);
     const auto digits = make_separable_digits(grey(), mask, false);
     ASSERT_TRUE(digits) << text;
-    EXPECT_TRUE(separable_digits_serve(grey(), mask, *digits, 1, false)) << text << digits->error;
+    EXPECT_TRUE(separable_sums_serve(grey(), mask, *digits, 1, false)) << text << digits->error;
   }
 }
 
@@ -174,7 +174,7 @@ TEST(SeparableDigits, OfRationalMasksAreExact) {
     const auto digits = make_separable_digits(grey(), mask, true);
     ASSERT_TRUE(digits) << text;
     EXPECT_EQ(digits->column_digits, 1) << text;
-    EXPECT_TRUE(separable_digits_serve(grey(), mask, *digits, 1, true)) << text;
+    EXPECT_TRUE(separable_sums_serve(grey(), mask, *digits, 1, true)) << text;
     const double gain = mask.gain.value();
     each_picture(mask, *digits, [&](std::int32_t sum, double exact) {
       EXPECT_EQ(sum + digits->constant, std::round(exact / gain)) << text;
@@ -211,13 +211,13 @@ TEST(SeparableDigits, ServeScalesThatTheirBoundAllows) {
   const Mask mask = mask_of("gaussian:5");
   const auto digits = make_separable_digits(grey(), mask, false);
   ASSERT_TRUE(digits);
-  EXPECT_TRUE(separable_digits_serve(grey(), mask, *digits, 0.01, false));
-  EXPECT_TRUE(separable_digits_serve(grey(), mask, *digits, -4, false));
-  EXPECT_FALSE(separable_digits_serve(grey(), mask, *digits, 1000, false));
-  EXPECT_FALSE(separable_digits_serve(grey(), mask, *digits, 1, true));
+  EXPECT_TRUE(separable_sums_serve(grey(), mask, *digits, 0.01, false));
+  EXPECT_TRUE(separable_sums_serve(grey(), mask, *digits, -4, false));
+  EXPECT_FALSE(separable_sums_serve(grey(), mask, *digits, 1000, false));
+  EXPECT_FALSE(separable_sums_serve(grey(), mask, *digits, 1, true));
   const Mask thirds = mask_of("box:3");
   const auto exact = make_separable_digits(grey(), thirds, true);
-  EXPECT_FALSE(separable_digits_serve(grey(), thirds, *exact, 0.7234567891, true));
+  EXPECT_FALSE(separable_sums_serve(grey(), thirds, *exact, 0.7234567891, true));
 }
 
 // Black level, bias and the constant come back in the epilogue.

@@ -46,6 +46,7 @@ enum class Form : int {
   kSeparableFused,
   kSeparableTwoPass,
   kSeparableAreas,
+  kSeparableDots,
   kSeparableOnePass,
   kSeparableTensorFused,
   kSeparableTensorTwoPass,
@@ -70,7 +71,7 @@ enum class Form : int {
   kBoxBands,
   kShift,
 };
-inline constexpr int kFormCount = 33;
+inline constexpr int kFormCount = 34;
 
 /// Code that has constants of its own in the cost model. A class of each accumulator, in the order
 /// of Accumulator, where a form has more than one.

@@ -100,14 +100,16 @@ bool running_sums_pay(const PlanRequest& request) {
 }
 
 /// True if the CPU's dot products of bytes beat two passes over a mask of rank 1. One plane of
-/// 1080p takes 0.69 ms and 26 us for each four products of an output, two passes 0.94 ms and 50 us
-/// a tap (GRAY8, 1 thread, AVX-512 with VNNI): 2.25 against 2.45 ms at 15x15, with two digits 1.52
-/// against 1.69 ms at 7x7 and 2.28 against 1.87 ms at 9x9.
+/// 1080p takes 0.35 ms and 19 us for each four products of an output; two passes over whole numbers
+/// take 0.40 ms and 16 us a tap, those over floats twice as much (GRAY8, AVX-512 with VNNI). So
+/// with one digit it is 0.57 against 0.58 ms at 7x7 and 0.74 against 0.64 at 9x9, with two 0.62
+/// against 0.62 at 3x3 and 1.07 against 0.59 at 5x5.
 bool dots_beat_passes(const PlanRequest& request) {
   const Mask& mask = request.mask;
   if (!request.device.dot_products || !mask.rank1 || !mask.dense()) return false;
   const int quads = divide_up(mask.width, 4) * mask.height;
-  const int most = 2 * (mask.width + mask.height) + 9;
+  const int taps = mask.width + mask.height;
+  const int most = request.weights.separable_integers() ? taps * 17 / 20 + 3 : 2 * taps + 9;
   if (quads > most) return false;
   const Result<Plan> plan = plan_for(KernelKind::kCoarsened, request);
   return plan.ok() && plan.value().form == Form::kCoarsenedDots &&

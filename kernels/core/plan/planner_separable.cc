@@ -33,6 +33,25 @@ std::optional<Plan> plan_digits(const PlanRequest& request) {
   return plan;
 }
 
+/// Each thread keeps as many lines as the mask has rows. Gaussians that serve have 65 at most;
+/// those that have more than this are of equal weights, for which this form is there for who asks.
+constexpr int kMostRowsOfPairs = 512;
+
+/// By products of pairs of 16 bits, if the factors keep the contract as whole numbers.
+std::optional<Plan> plan_dots(const PlanRequest& request) {
+  if (request.on_cuda() || weights_by_alpha(request.format, request.options) ||
+      !request.allows(Form::kSeparableDots) || request.mask.height > kMostRowsOfPairs ||
+      !request.weights.separable_integers())
+    return std::nullopt;
+  Plan plan;
+  plan.backend = request.device.backend;
+  plan.form = Form::kSeparableDots;
+  plan.rational = request.weights.rational();
+  plan.accumulator = Accumulator::kInt32;
+  plan.storage = MaskStorage::kHostMemory;
+  return plan;
+}
+
 /// With the factors as splines, if the mask is smooth enough.
 std::optional<Plan> plan_spline(const PlanRequest& request) {
   if (!request.on_cuda() || weights_by_alpha(request.format, request.options) ||
@@ -62,12 +81,17 @@ Result<Plan> plan_separable(const PlanRequest& request) {
                : *digits;
   if (spline) return *spline;
   if (digits) return *digits;
+  if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
   if (request.asks(Form::kSeparableSpline))
     return unsupported("rank: the mask is not smooth enough for a coarse grid");
   if (request.asks(Form::kSeparableTensorFused) || request.asks(Form::kSeparableTensorTwoPass))
     return unsupported(
         "rank: its factors are not whole numbers of 8-bit digits for tensor cores, "
         "or it is of another size");
+  if (request.asks(Form::kSeparableDots))
+    return unsupported(
+        "rank: its factors are not whole numbers of 16 bits, or it has more than 512 rows, or "
+        "samples are not of 8 bits");
   return plan_accumulated(request, KernelKind::kSeparable);
 }
 

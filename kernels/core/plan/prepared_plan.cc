@@ -19,6 +19,7 @@ PreparedWeights::Representation take_representation(const Plan& plan, WeightPrep
     return *std::move(weights.split_digits(plan.digits));
   if (kernel == KernelKind::kTensor || plan.form == Form::kCoarsenedDots)
     return *std::move(weights.digits());
+  if (plan.form == Form::kSeparableDots) return *std::move(weights.separable_integers());
   if (plan.form == Form::kSeparableSpline) return *std::move(weights.spline_mask());
   if (kernel == KernelKind::kSeparable && plan.digits > 0)
     return *std::move(weights.separable_digits());
@@ -43,8 +44,9 @@ struct Serves {
   bool operator()(const SplitDigits& digits) const {
     return split_digits_serve(format, mask, digits, scale);
   }
-  bool operator()(const SeparableDigits& digits) const {
-    return separable_digits_serve(format, mask, digits, scale, plan.rational);
+  // SeparableDigits and SeparableIntegers.
+  bool operator()(const SeparableSums& sums) const {
+    return separable_sums_serve(format, mask, sums, scale, plan.rational);
   }
   bool operator()(const SplineMask& spline) const {
     return spline_mask_serves(format, mask, spline, scale);

@@ -33,7 +33,15 @@ std::optional<SplitDigits>& WeightPreparation::split_digits(int digits) {
 std::optional<SeparableDigits>& WeightPreparation::separable_digits() {
   return once(separable_digits_, [this] {
     std::optional<SeparableDigits> made = make_separable_digits(format_, mask_, rational_);
-    if (made && !separable_digits_serve(format_, mask_, *made, scale_, rational_)) made.reset();
+    if (made && !separable_sums_serve(format_, mask_, *made, scale_, rational_)) made.reset();
+    return made;
+  });
+}
+
+std::optional<SeparableIntegers>& WeightPreparation::separable_integers() {
+  return once(separable_integers_, [this] {
+    std::optional<SeparableIntegers> made = make_separable_integers(format_, mask_, rational_);
+    if (made && !separable_sums_serve(format_, mask_, *made, scale_, rational_)) made.reset();
     return made;
   });
 }

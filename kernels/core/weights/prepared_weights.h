@@ -11,6 +11,7 @@
 #include "kernels/core/weights/box.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/separable_digits.h"
+#include "kernels/core/weights/separable_integers.h"
 #include "kernels/core/weights/shift.h"
 #include "kernels/core/weights/spline_mask.h"
 #include "kernels/core/weights/split_digits.h"
@@ -23,7 +24,7 @@ namespace convolve {
 struct PreparedWeights {
   /// std::monostate: the mask's own weights or factors, summed in an accumulator.
   using Representation = std::variant<std::monostate, DigitWeights, SplitDigits, SeparableDigits,
-                                      SplineMask, BoxWeight, Shift>;
+                                      SeparableIntegers, SplineMask, BoxWeight, Shift>;
 
   Mask mask;
   Representation representation;
@@ -53,6 +54,7 @@ class WeightPreparation {
   /// In so many digits, kFewestSplitDigits to kMostDigits. Only where rational() does not hold.
   std::optional<SplitDigits>& split_digits(int digits);
   std::optional<SeparableDigits>& separable_digits();
+  std::optional<SeparableIntegers>& separable_integers();
   std::optional<SplineMask>& spline_mask();
   std::optional<BoxWeight>& box_weight();
   std::optional<Shift>& shift();
@@ -80,6 +82,7 @@ class WeightPreparation {
   Once<DigitWeights> digits_;
   Once<SplitDigits> split_digits_[kMostDigits - kFewestSplitDigits + 1];
   Once<SeparableDigits> separable_digits_;
+  Once<SeparableIntegers> separable_integers_;
   Once<SplineMask> spline_mask_;
   Once<BoxWeight> box_weight_;
   Once<Shift> shift_;

@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "kernels/core/base/round.h"
-#include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
 namespace {
@@ -19,40 +18,6 @@ constexpr double kMiddle = kMaxCode / 2;
 /// The largest value of two balanced digits: 127 * 256 + 127, as the positive side is the smaller
 /// one.
 constexpr double kLargestValue = 127 * 256 + 127;
-
-/// True if all filtered samples are plain bytes.
-bool bytes_only(const FrameFormat& format) {
-  for (int p = 0; p < format.plane_count; ++p) {
-    const PlaneFormat& plane = format.planes[p];
-    if (!has_filtered(plane)) continue;
-    if (plane.sample_bytes != 1) return false;
-    for (int c = 0; c < plane.component_count; ++c)
-      if (plane.components[c].filtered &&
-          (plane.components[c].depth != 8 || plane.components[c].shift != 0))
-        return false;
-  }
-  return true;
-}
-
-struct Totals {
-  double positive = 0;
-  double negative = 0;  ///< The magnitude of their sum.
-  double largest = 0;
-
-  double sum() const { return positive - negative; }
-  double magnitude() const { return positive + negative; }
-};
-
-template <class Number>
-Totals totals_of(const std::vector<Number>& values) {
-  Totals totals;
-  for (const Number value : values) {
-    const auto v = static_cast<double>(value);
-    (v < 0 ? totals.negative : totals.positive) += std::fabs(v);
-    totals.largest = std::max(totals.largest, std::fabs(v));
-  }
-  return totals;
-}
 
 /// Weights as whole numbers of a unit, and their errors.
 struct QuantisedWeights {
@@ -87,7 +52,7 @@ QuantisedWeights quantise_weights(const std::vector<double>& weights, double uni
 template <class Cost>
 std::optional<QuantisedWeights> quantise_weights_best(const std::vector<double>& weights,
                                                       double most, const Cost& cost) {
-  const Totals totals = totals_of(weights);
+  const FactorTotals totals = factor_totals(weights);
   // Rounding may add half a unit for each weight to the sum.
   most -= 0.5 * static_cast<double>(weights.size());
   if (!(totals.largest > 0) || !std::isfinite(totals.magnitude()) || most <= 0) return std::nullopt;
@@ -102,7 +67,8 @@ std::optional<QuantisedWeights> quantise_weights_best(const std::vector<double>&
 }
 
 std::optional<SeparableDigits> exact_digits(const Mask& mask) {
-  const Totals row = totals_of(mask.row_integers), column = totals_of(mask.column_integers);
+  const FactorTotals row = factor_totals(mask.row_integers),
+                     column = factor_totals(mask.column_integers);
   for (const std::int64_t weight : mask.column_integers)
     if (weight < -128 || weight > 127) return std::nullopt;
   const double span = row.magnitude() * kMaxCode;
@@ -126,7 +92,7 @@ std::optional<SeparableDigits> real_digits(const Mask& mask) {
       quantise_weights_best(mask.row, (kTwo32 - 2 * kTwo16) / kMaxCode,
                             [](const QuantisedWeights& q) { return q.error; });
   if (!row) return std::nullopt;
-  const Totals sums = totals_of(row->values);
+  const FactorTotals sums = factor_totals(row->values);
   const double span = sums.magnitude() * kMaxCode;  // Of a row's sum.
   const double multiplier = std::floor(std::min(kTwo16, (kTwo32 - 2 * kTwo16) / span));
   const double v_unit = row->unit * kTwo16 / multiplier;
@@ -139,7 +105,7 @@ std::optional<SeparableDigits> real_digits(const Mask& mask) {
     return v_half * q.error + kMiddle * q.unit * q.low_digits;
   };
   // T counts from 0, or from the middle of its range where fine weights need twice the range.
-  const Totals downwards = totals_of(mask.column);
+  const FactorTotals downwards = factor_totals(mask.column);
   constexpr double kMost = 0.99 * kTwo31 / 256;
   const bool from_middle = downwards.magnitude() / downwards.largest > kMost / kLargestValue;
   const std::optional<QuantisedWeights> column =
@@ -153,81 +119,24 @@ std::optional<SeparableDigits> real_digits(const Mask& mask) {
   made.row_start = static_cast<std::uint32_t>(sums.negative * kMaxCode * multiplier) + 32768u;
   made.unit = 256 * v_unit * column->unit;
   made.constant = v_unit * column->unit * kMiddle * column->low_bias +
-                  v_unit * v_half * column->bias + row_constant * totals_of(mask.column).sum();
+                  v_unit * v_half * column->bias + row_constant * factor_totals(mask.column).sum();
   made.magnitude =
-      totals_of(column->values).magnitude() * (from_middle ? 128 : 256) + column->low_digits;
+      factor_totals(column->values).magnitude() * (from_middle ? 128 : 256) + column->low_digits;
   if (from_middle) {
     // Filtered values reach from 255 times the negative weights to 255 times the positive ones.
     made.magnitude += 1 / made.unit;
     made.middle = kMiddle * mask.sum;
   }
-  made.error = totals_of(mask.column).magnitude() * row_error + v_unit * column_error(*column);
+  made.error = factor_totals(mask.column).magnitude() * row_error + v_unit * column_error(*column);
   return made;
-}
-
-/// The sum of the weights in units of T; of a rational mask that of its integers.
-double weight_sum(const Mask& mask, bool rational) {
-  if (!rational) return mask.sum;
-  return totals_of(mask.row_integers).sum() * totals_of(mask.column_integers).sum();
 }
 
 }  // namespace
 
 std::optional<SeparableDigits> make_separable_digits(const FrameFormat& format, const Mask& mask,
                                                      bool rational) {
-  if (!mask.rank1 || mask.row.empty() || !bytes_only(format)) return std::nullopt;
+  if (!mask.rank1 || mask.row.empty() || !filters_bytes(format)) return std::nullopt;
   return rational ? exact_digits(mask) : real_digits(mask);
-}
-
-bool separable_digits_serve(const FrameFormat& format, const Mask& mask,
-                            const SeparableDigits& digits, double scale, bool rational) {
-  if (rational != is_rational(format, mask, scale)) return false;
-  return all_filtered(format, [&](const Component& component) {
-    if (digits.magnitude >= kTwo31 || (digits.middle && std::fabs(scale) < 0.5)) return false;
-    if (rational) return true;
-    // The start is a whole number of units; the sum becomes a float, and is scaled and added to in
-    // one more rounding, on values of at most three full codes where the result is not clamped.
-    constexpr double kFloatUlp = 1.0 / 16777216.0;
-    const double error =
-        std::fabs(scale) * (digits.error + 0.5 * digits.unit + mask.factor_error * kMaxCode) +
-        4 * kFloatUlp * 3 * kMaxCode;
-    return error <= std::min(zone(mask, scale, component.depth), 0.25);
-  });
-}
-
-DigitEpilogue make_separable_epilogue(const Component& component, const Mask& mask,
-                                      const SeparableDigits& digits, double scale, double bias,
-                                      bool rational) {
-  DigitEpilogue e;
-  // Rounded to a whole code, so that it can be part of the base.
-  const double middle =
-      digits.middle ? std::nearbyint(scale * (*digits.middle - component.black * mask.sum)) : 0;
-  // Modulo 2^32, as the sums are: only the final sum is proven to fit.
-  const double start = (digits.constant - component.black * weight_sum(mask, rational) -
-                        (digits.middle ? middle / scale : 0)) /
-                       digits.unit;
-  e.start = static_cast<std::int32_t>(static_cast<std::uint32_t>(std::llrint(start)));
-  bool in_float = true;
-  if (rational) {
-    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
-    in_float = e.general.in_float && !e.general.narrow.divide;
-  } else {
-    const double base = component.black + bias_code(component, bias) + middle;
-    e.general.max_code = component.max_code();
-    e.general.in_float = true;
-    e.general.wide.scale = scale * digits.unit;
-    e.general.wide.base = base;
-    e.general.narrow.scale = static_cast<float>(e.general.wide.scale);
-    e.general.narrow.base = static_cast<float>(base);
-  }
-  const double to_codes = std::fabs(e.general.wide.scale) * digits.magnitude;
-  constexpr double kFastRange = 32000, kRounding = 12582912.0;  // 1.5 x 2^23
-  const double base = e.general.narrow.base;
-  if (!in_float || std::fabs(base) + to_codes >= kFastRange) return e;
-  e.quantiser = DigitEpilogue::Quantiser::kFloat;
-  e.scale = e.general.narrow.scale;
-  e.base = static_cast<float>(base + kRounding);
-  return e;
 }
 
 SeparableWindow separable_window(const Mask& mask) {

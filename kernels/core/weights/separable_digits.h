@@ -20,7 +20,7 @@
 //
 // For other masks every error has a bound, in codes and before `scale`. Samples, v and l are
 // counted from the middle of their ranges; the error of a constant picture is known, and
-// SeparableDigits::constant takes it back.
+// SeparableSums::constant takes it back.
 //
 //   row weights:       127.5 sum|r - u q|                 \ of a row sum: times sum|column|
 //   rounding of v:     65536 u / M / 2                    /
@@ -35,39 +35,22 @@
 
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
-#include "kernels/core/weights/digits.h"
+#include "kernels/core/weights/separable_sums.h"
 
 namespace convolve {
 
-struct SeparableDigits {
+struct SeparableDigits : SeparableSums {
   int column_digits = 0;             ///< 1: b is 0 throughout; or 2.
   std::vector<std::int32_t> row;     ///< q, of two digits.
   std::vector<std::int32_t> column;  ///< 256 a + b.
   std::uint32_t multiplier = 0;      ///< M,
   std::uint32_t row_start = 0;       ///< and start: arithmetic is modulo 2^32.
-  double unit = 1;       ///< With a black level of 0 a filtered sample is T * unit + constant,
-  double constant = 0;   ///< before scale.
-  double magnitude = 0;  ///< Largest |start + T|, of make_separable_epilogue().
-  /// Long masks, for which T takes all of 32 bits: the filtered value from which T counts, in the
-  /// middle of the range.
-  std::optional<double> middle;
-  double error = 0;  ///< The bound above; 0 if the digits are exact.
 };
 
 /// The digits for `mask`; `rational`: as is_rational() says. Nothing if the mask is not of rank 1,
 /// if samples are not of 8 bits, or if a rational mask is not exact in digits.
 std::optional<SeparableDigits> make_separable_digits(const FrameFormat& format, const Mask& mask,
                                                      bool rational);
-
-/// True if `digits` keep the contract for every filtered component of `format` with this scale.
-bool separable_digits_serve(const FrameFormat& format, const Mask& mask,
-                            const SeparableDigits& digits, double scale, bool rational);
-
-/// How T is quantised for `component`, where separable_digits_serve(): with S = start + T as
-/// DigitEpilogue says. Its quantiser is never kBits.
-DigitEpilogue make_separable_epilogue(const Component& component, const Mask& mask,
-                                      const SeparableDigits& digits, double scale, double bias,
-                                      bool rational);
 
 /// The samples under a mask in chunks of 32, which is how many one product of tensor cores sums,
 /// for 16 outputs. Along a row, the 32 outputs from x on need the samples from x - left on; down a

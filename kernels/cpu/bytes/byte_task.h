@@ -12,7 +12,7 @@ namespace convolve {
 struct BytePart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
-  DigitEpilogue digits;  ///< Of coarsened-dots, in place of the task's epilogue.
+  DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
 };
 
 /// Components of a plane that share step and size (see ComponentGroup): their samples are parted,
@@ -30,5 +30,13 @@ struct ByteTask {
   /// True if the one part lies as its line does.
   bool lies_alone() const { return count == 1 && parts[0].task.step == 1; }
 };
+
+/// Columns of the widest group of components of which any is filtered, and the most components of
+/// such a group. At least one of each.
+struct GroupExtent {
+  int width = 1;
+  int parts = 1;
+};
+GroupExtent largest_group(const FrameFormat& format);
 
 }  // namespace convolve

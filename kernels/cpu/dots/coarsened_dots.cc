@@ -103,14 +103,7 @@ Status limit_instruction_set(const std::string& name) {
 
 Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask& mask,
                                           const DigitWeights& weights, int workers) {
-  ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(format, groups);
-  int widest = 1, parts = 1;
-  for (int g = 0; g < count; ++g) {
-    if (!groups[g].any_filtered) continue;
-    widest = std::max(widest, groups[g].width);
-    parts = std::max(parts, groups[g].count);
-  }
+  const auto [widest, parts] = largest_group(format);
   const int ring = mask.height + kMostDotRows - 1;
   const int halo = mask.width - 1;
   CoarsenedDots made;

@@ -8,25 +8,22 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/digits.h"
-#include "kernels/cpu/bytes/byte_task.h"
-#include "kernels/cpu/component_task.h"
+#include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
 
 /// Mask and scratch memory of a job.
-class CoarsenedDots {
+class CoarsenedDots final : public ByteFilter {
  public:
   /// `format`: the largest frames. kOutOfMemory.
   static Result<CoarsenedDots> make(const FrameFormat& format, const Mask& mask,
                                     const DigitWeights& weights, int workers);
 
-  /// Columns of an area at most.
-  int strip_width() const { return strip_width_; }
+  int strip_width() const override { return strip_width_; }
 
-  /// Filters `area` as worker `worker`.
-  void filter(const ByteTask& task, const Area& area, int worker) const;
+  void filter(const ByteTask& task, const Area& area, int worker) const override;
 
  private:
   DotTaps taps_;

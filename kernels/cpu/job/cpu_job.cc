@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/cpu_job.h"
+#include "kernels/cpu/job/cpu_job.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,17 +11,12 @@
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
+#include "kernels/cpu/job/byte_filters.h"
 #include "kernels/cpu/separable.h"
 #include "kernels/cpu/shift.h"
 
 namespace convolve {
 namespace {
-
-/// Areas for each worker, so that one that is held up does not hold up the frame.
-constexpr int kAreasPerWorker = 4;
-
-/// Least rows of an area: below, converting its halo costs as much as filtering it.
-constexpr int kMinBandRows = 16;
 
 /// Rows and columns of the largest component that `which` holds of.
 struct Extent {
@@ -42,17 +37,6 @@ Extent largest_component(const FrameFormat& format, Which&& which) {
   return largest;
 }
 
-/// `alpha`, made for the whole alpha plane, as it lies below a component `shift` coarser.
-ComponentTask on_grid_of(const ComponentTask& component, ComponentTask alpha, GridShift shift) {
-  alpha.src_pitch *= 1 << shift.y;
-  alpha.step *= 1 << shift.x;
-  alpha.channels *= 1 << shift.x;
-  alpha.width = component.width;
-  alpha.height = component.height;
-  alpha.border = component.border;
-  return alpha;
-}
-
 /// Differences in size between the frames would be reads outside one of them.
 bool same_size(const FrameFormat& a, const FrameFormat& b) {
   for (int p = 0; p < a.plane_count; ++p) {
@@ -66,6 +50,11 @@ bool same_size(const FrameFormat& a, const FrameFormat& b) {
   return true;
 }
 
+/// True if the form sums dot products of whole numbers.
+bool sums_dots(Form form) {
+  return form == Form::kCoarsenedDots || form == Form::kSeparableDots;
+}
+
 /// True if the plan's kernel can read the mask.
 bool readable(const Plan& plan, const FrameFormat& format, const PreparedWeights& weights) {
   const Mask& mask = weights.mask;
@@ -73,6 +62,7 @@ bool readable(const Plan& plan, const FrameFormat& format, const PreparedWeights
     return weights.as<BoxWeight>() != nullptr && box_sums_fit(format, mask);
   if (plan.kernel() == KernelKind::kShift) return weights.as<Shift>() != nullptr;
   if (plan.form == Form::kCoarsenedDots) return weights.as<DigitWeights>() != nullptr;
+  if (plan.form == Form::kSeparableDots) return weights.as<SeparableIntegers>() != nullptr;
   return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
 }
 
@@ -83,7 +73,7 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
                                           const StopSignal* stop,
                                           std::atomic<std::uint64_t>* kernel_ns) {
   const Plan& plan = planned.plan;
-  const bool integers = plan.kernel() == KernelKind::kBox || plan.form == Form::kCoarsenedDots;
+  const bool integers = plan.kernel() == KernelKind::kBox || sums_dots(plan.form);
   if (plan.backend != BackendKind::kCpu || !form_info(plan.form).on_cpu ||
       (plan.accumulator == Accumulator::kInt32) != integers)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
@@ -98,6 +88,9 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
   job->plan_ = plan;
   job->weights_ = planned.weights;
   job->encode();
+  Result<std::unique_ptr<ByteFilter>> bytes = make_byte_filter(format, planned, job->workers_);
+  if (!bytes.ok()) return bytes.status();
+  job->bytes_ = std::move(bytes.value());
   if (Status status = job->allocate(format); !status.ok()) return status;
   return std::unique_ptr<Job>(std::move(job));
 }
@@ -105,10 +98,10 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
 void CpuJob::encode() {
   const Mask& mask = weights_->mask;
   if (plan_.kernel() == KernelKind::kBox) {
-    box_ = {mask.width, mask.height, mask.anchor_x, mask.anchor_y};
+    box_ = box_mask(mask);
     return;
   }
-  if (plan_.kernel() == KernelKind::kShift || plan_.form == Form::kCoarsenedDots) return;
+  if (plan_.kernel() == KernelKind::kShift || sums_dots(plan_.form)) return;
   const Accumulator accumulator = plan_.accumulator;
   if (plan_.passes() == Passes::kRowColumn) {
     const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
@@ -126,19 +119,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
   if (plan_.weighted) {
     if (Status status = allocate_weighted(format); !status.ok()) return status;
   }
-  if (plan_.form == Form::kCoarsenedDots) {
-    Result<CoarsenedDots> dots =
-        CoarsenedDots::make(format, mask(), *weights_->as<DigitWeights>(), workers_);
-    if (!dots.ok()) return dots.status();
-    dots_ = std::move(dots.value());
-    return {};
-  }
-  if (plan_.kernel() == KernelKind::kBox && BoxBytes::serves(format, mask())) {
-    Result<BoxBytes> box = BoxBytes::make(format, box_, workers_);
-    if (!box.ok()) return box.status();
-    box_bytes_ = std::move(box.value());
-    return {};
-  }
+  if (bytes_ != nullptr) return {};
   const Extent extent =
       largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
   int halo = taps_.width() - 1;
@@ -203,126 +184,6 @@ Status CpuJob::allocate_weighted(const FrameFormat& format) {
   return {};
 }
 
-CpuJob::Work CpuJob::work_of(const Component& component) const {
-  if (plan_.weighted && component.weightable()) return Work::kWeight;
-  return component.filtered ? Work::kFilter : Work::kCopy;
-}
-
-CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
-  const int width = task.colour.width, height = task.colour.height;
-  if (width <= 0 || height <= 0) return nullptr;
-  Piece& piece = pieces_[piece_count_++];
-  piece.task = task;
-  piece.work = work;
-  piece.strip_width = work == Work::kCopy     ? width
-                      : work == Work::kWeight ? weighted_->strip_width()
-                      : work == Work::kBytes  ? bytes_strip_width()
-                                              : strip_width_;
-  piece.strips = divide_up(width, piece.strip_width);
-  int least = kMinBandRows;
-  // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
-  // many rows before its first.
-  if ((work == Work::kFilter || work == Work::kBytes) && !two_pass_ &&
-      (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
-    least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
-  if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
-  const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
-  piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
-  piece.bands = divide_up(height, piece.band_rows);
-  return &piece;
-}
-
-Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
-  const double scale = arguments.scale, bias = arguments.bias;
-  if (const BoxWeight* weight = weights_->as<BoxWeight>())
-    return make_box_epilogue(component, mask(), *weight, scale, bias, plan_.rational);
-  if (const Shift* shift = weights_->as<Shift>())
-    return make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
-  return make_epilogue(component, mask(), scale, bias, plan_.rational, plan_.accumulator);
-}
-
-void CpuJob::set_epilogue(BytePart& part, const Component& component,
-                          const RunArguments& arguments) const {
-  if (dots_)
-    part.digits =
-        make_digit_epilogue(component, mask(), *weights_->as<DigitWeights>(), arguments.scale,
-                            arguments.bias, plan_.rational, DigitEpilogue::Quantiser::kBits);
-  part.task.epilogue = dots_ ? part.digits.general : epilogue_of(component, arguments);
-  part.task.reciprocals = make_reciprocals(part.task.epilogue);
-}
-
-void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
-                       const RunArguments& arguments) {
-  const PlaneFormat& plane = src.format.planes[p];
-  const auto make = [&](int in, const PlaneFormat& layout, const Component& component) {
-    ComponentTask task =
-        make_task(layout, component, src.data[in], src.pitch[in], dst.data[in], dst.pitch[in]);
-    task.border = arguments.border;
-    task.stop = stop_;
-    return task;
-  };
-
-  const Component* end = plane.components + plane.component_count;
-  if (std::none_of(plane.components, end, [](const Component& c) { return c.filtered; })) {
-    // Nothing to do in this plane: its rows are copied whole.
-    PlaneFormat bytes;
-    Component row;
-    row.filtered = false;
-    row.width = plane.row_bytes;
-    row.height = plane.rows;
-    add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
-    return;
-  }
-  if (dots_ || box_bytes_) return add_groups(src, dst, p, arguments);
-  for (int c = 0; c < plane.component_count; ++c) {
-    const Component& component = plane.components[c];
-    const Work work = work_of(component);
-    WeightedTask task;
-    task.colour = make(p, plane, component);
-    if (work == Work::kFilter) {
-      task.colour.epilogue = epilogue_of(component, arguments);
-      task.colour.reciprocals = make_reciprocals(task.colour.epilogue);
-    }
-    if (work == Work::kWeight) {
-      const PlaneFormat& alpha_plane = src.format.planes[alpha_location_.plane];
-      const Component& alpha = alpha_plane.components[alpha_location_.component];
-      task.alpha =
-          on_grid_of(task.colour, make(alpha_location_.plane, alpha_plane, alpha), shifts_[p][c]);
-      task.epilogue = make_weighted_epilogue(component, alpha.max_code(), mask(), *weights_->totals,
-                                             arguments.scale, arguments.bias, *plan_.weighted);
-    }
-    add_piece(task, work);
-  }
-}
-
-void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
-                        const RunArguments& arguments) {
-  const PlaneFormat& plane = src.format.planes[p];
-  ComponentGroup groups[kMaxGroups];
-  const int count = component_groups(src.format, groups);
-  for (int g = 0; g < count; ++g) {
-    const ComponentGroup& group = groups[g];
-    if (group.plane != p) continue;
-    ByteTask task;
-    for (int k = 0; k < group.count; ++k) {
-      const Component& component = plane.components[group.component[k]];
-      ComponentTask part =
-          make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
-      part.border = arguments.border;
-      part.stop = stop_;
-      if (!group.any_filtered) {
-        add_piece({part, {}, {}}, Work::kCopy);
-        continue;
-      }
-      BytePart byte_part{part, component.filtered, {}};
-      set_epilogue(byte_part, component, arguments);
-      task.add(byte_part);
-    }
-    if (task.count == 0) continue;
-    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = task;
-  }
-}
-
 Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArguments& arguments) {
   if (!same_size(src.format, dst.format))
     return invalid_argument("source and destination frame differ in size");
@@ -376,8 +237,7 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
     case Work::kWeight:
       return weighted_->filter(piece.task, area, worker);
     case Work::kBytes:
-      return dots_ ? dots_->filter(piece.bytes, area, worker)
-                   : box_bytes_->filter(piece.bytes, area, worker);
+      return bytes_->filter(piece.bytes, area, worker);
     case Work::kFilter:
       break;
   }

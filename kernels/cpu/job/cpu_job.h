@@ -12,9 +12,8 @@
 #include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box.h"
-#include "kernels/cpu/box_bytes.h"
+#include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/component_task.h"
-#include "kernels/cpu/dots/coarsened_dots.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
 
@@ -64,7 +63,6 @@ class CpuJob final : public Job {
   Epilogue epilogue_of(const Component& component, const RunArguments& arguments) const;
   void set_epilogue(BytePart& part, const Component& component,
                     const RunArguments& arguments) const;
-  int bytes_strip_width() const { return dots_ ? dots_->strip_width() : box_bytes_->strip_width(); }
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
   Work work_of(const Component& component) const;
@@ -92,8 +90,7 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
-  std::optional<CoarsenedDots> dots_;
-  std::optional<BoxBytes> box_bytes_;  ///< Kernel box, where all samples have 8 bits.
+  std::unique_ptr<ByteFilter> bytes_;  ///< If the form has code of its own for 8-bit samples.
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The factors of a mask as products of pairs of 16 bits take them: two neighbours in one number
+// of 32.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/separable_integers.h"
+
+namespace convolve {
+
+/// Output rows that are computed together: they share pairs of lines.
+inline constexpr int kPairRows = 4;
+
+/// A column and a row in whole numbers of 16 bits, packed as pairs. Immutable; owns its pairs.
+class PairTaps {
+ public:
+  PairTaps() = default;
+  PairTaps(const Mask& mask, const SeparableIntegers& weights);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  int anchor_x() const { return anchor_x_; }
+  int anchor_y() const { return anchor_y_; }
+  int shift() const { return shift_; }
+  std::int32_t column_start() const { return column_start_; }
+
+  /// Pairs of lines that kPairRows rows read: (0, 1), (2, 3), ...
+  int line_pairs() const { return static_cast<int>(even_.size()); }
+  /// What the first of them has for each pair of lines; the third one has the same a pair later.
+  const std::int32_t* even_rows() const { return even_.data(); }
+  /// What the second one has, and the fourth one a pair later.
+  const std::int32_t* odd_rows() const { return odd_.data(); }
+
+  /// Pairs of the row. The last one ends in 0 where the width is odd.
+  const std::vector<std::int32_t>& row() const { return row_; }
+
+ private:
+  int width_ = 1;
+  int height_ = 1;
+  int anchor_x_ = 0;
+  int anchor_y_ = 0;
+  int shift_ = 0;
+  std::int32_t column_start_ = 0;
+  std::vector<std::int32_t> even_, odd_, row_;
+};
+
+}  // namespace convolve

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/cpu/job/byte_filters.h"
+
+#include <utility>
+
+#include "kernels/cpu/box_bytes.h"
+#include "kernels/cpu/dots/coarsened_dots.h"
+#include "kernels/cpu/dots/separable_dots.h"
+
+namespace convolve {
+namespace {
+
+template <class Filter>
+Result<std::unique_ptr<ByteFilter>> kept(Result<Filter> made) {
+  if (!made.ok()) return made.status();
+  return std::unique_ptr<ByteFilter>(std::make_unique<Filter>(std::move(made.value())));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ByteFilter>> make_byte_filter(const FrameFormat& format,
+                                                     const PreparedPlan& planned, int workers) {
+  const PreparedWeights& weights = *planned.weights;
+  const Mask& mask = weights.mask;
+  const Plan& plan = planned.plan;
+  if (plan.form == Form::kCoarsenedDots)
+    return kept(CoarsenedDots::make(format, mask, *weights.as<DigitWeights>(), workers));
+  if (plan.form == Form::kSeparableDots)
+    return kept(SeparableDots::make(format, mask, *weights.as<SeparableIntegers>(), workers));
+  if (plan.kernel() == KernelKind::kBox && BoxBytes::serves(format, mask))
+    return kept(BoxBytes::make(format, box_mask(mask), workers));
+  return std::unique_ptr<ByteFilter>();
+}
+
+}  // namespace convolve

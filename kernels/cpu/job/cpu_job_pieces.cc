@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// How a frame is split: a piece for each component, or for the components that are filtered
+// together, and areas of each piece for the workers.
+#include <algorithm>
+
+#include "kernels/core/base/round.h"
+#include "kernels/cpu/job/cpu_job.h"
+
+namespace convolve {
+namespace {
+
+/// Areas for each worker, so that one that is held up does not hold up the frame.
+constexpr int kAreasPerWorker = 4;
+
+/// Least rows of an area: below, converting its halo costs as much as filtering it.
+constexpr int kMinBandRows = 16;
+
+/// `alpha`, made for the whole alpha plane, as it lies below a component `shift` coarser.
+ComponentTask on_grid_of(const ComponentTask& component, ComponentTask alpha, GridShift shift) {
+  alpha.src_pitch *= 1 << shift.y;
+  alpha.step *= 1 << shift.x;
+  alpha.channels *= 1 << shift.x;
+  alpha.width = component.width;
+  alpha.height = component.height;
+  alpha.border = component.border;
+  return alpha;
+}
+
+}  // namespace
+
+CpuJob::Work CpuJob::work_of(const Component& component) const {
+  if (plan_.weighted && component.weightable()) return Work::kWeight;
+  return component.filtered ? Work::kFilter : Work::kCopy;
+}
+
+CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
+  const int width = task.colour.width, height = task.colour.height;
+  if (width <= 0 || height <= 0) return nullptr;
+  Piece& piece = pieces_[piece_count_++];
+  piece.task = task;
+  piece.work = work;
+  piece.strip_width = work == Work::kCopy     ? width
+                      : work == Work::kWeight ? weighted_->strip_width()
+                      : work == Work::kBytes  ? bytes_->strip_width()
+                                              : strip_width_;
+  piece.strips = divide_up(width, piece.strip_width);
+  int least = kMinBandRows;
+  // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
+  // many rows before its first.
+  if ((work == Work::kFilter || work == Work::kBytes) && !two_pass_ &&
+      (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
+    least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
+  if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
+  const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
+  piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
+  piece.bands = divide_up(height, piece.band_rows);
+  return &piece;
+}
+
+Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
+  const double scale = arguments.scale, bias = arguments.bias;
+  if (const BoxWeight* weight = weights_->as<BoxWeight>())
+    return make_box_epilogue(component, mask(), *weight, scale, bias, plan_.rational);
+  if (const Shift* shift = weights_->as<Shift>())
+    return make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
+  return make_epilogue(component, mask(), scale, bias, plan_.rational, plan_.accumulator);
+}
+
+void CpuJob::set_epilogue(BytePart& part, const Component& component,
+                          const RunArguments& arguments) const {
+  const double scale = arguments.scale, bias = arguments.bias;
+  if (const DigitWeights* digits = weights_->as<DigitWeights>())
+    part.digits = make_digit_epilogue(component, mask(), *digits, scale, bias, plan_.rational,
+                                      DigitEpilogue::Quantiser::kBits);
+  else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>())
+    part.digits =
+        make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
+  else
+    part.digits.general = epilogue_of(component, arguments);
+  part.task.epilogue = part.digits.general;
+  part.task.reciprocals = make_reciprocals(part.task.epilogue);
+}
+
+void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
+                       const RunArguments& arguments) {
+  const PlaneFormat& plane = src.format.planes[p];
+  const auto make = [&](int in, const PlaneFormat& layout, const Component& component) {
+    ComponentTask task =
+        make_task(layout, component, src.data[in], src.pitch[in], dst.data[in], dst.pitch[in]);
+    task.border = arguments.border;
+    task.stop = stop_;
+    return task;
+  };
+
+  const Component* end = plane.components + plane.component_count;
+  if (std::none_of(plane.components, end, [](const Component& c) { return c.filtered; })) {
+    // Nothing to do in this plane: its rows are copied whole.
+    PlaneFormat bytes;
+    Component row;
+    row.filtered = false;
+    row.width = plane.row_bytes;
+    row.height = plane.rows;
+    add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
+    return;
+  }
+  if (bytes_ != nullptr) return add_groups(src, dst, p, arguments);
+  for (int c = 0; c < plane.component_count; ++c) {
+    const Component& component = plane.components[c];
+    const Work work = work_of(component);
+    WeightedTask task;
+    task.colour = make(p, plane, component);
+    if (work == Work::kFilter) {
+      task.colour.epilogue = epilogue_of(component, arguments);
+      task.colour.reciprocals = make_reciprocals(task.colour.epilogue);
+    }
+    if (work == Work::kWeight) {
+      const PlaneFormat& alpha_plane = src.format.planes[alpha_location_.plane];
+      const Component& alpha = alpha_plane.components[alpha_location_.component];
+      task.alpha =
+          on_grid_of(task.colour, make(alpha_location_.plane, alpha_plane, alpha), shifts_[p][c]);
+      task.epilogue = make_weighted_epilogue(component, alpha.max_code(), mask(), *weights_->totals,
+                                             arguments.scale, arguments.bias, *plan_.weighted);
+    }
+    add_piece(task, work);
+  }
+}
+
+void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
+                        const RunArguments& arguments) {
+  const PlaneFormat& plane = src.format.planes[p];
+  ComponentGroup groups[kMaxGroups];
+  const int count = component_groups(src.format, groups);
+  for (int g = 0; g < count; ++g) {
+    const ComponentGroup& group = groups[g];
+    if (group.plane != p) continue;
+    ByteTask task;
+    for (int k = 0; k < group.count; ++k) {
+      const Component& component = plane.components[group.component[k]];
+      ComponentTask part =
+          make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
+      part.border = arguments.border;
+      part.stop = stop_;
+      if (!group.any_filtered) {
+        add_piece({part, {}, {}}, Work::kCopy);
+        continue;
+      }
+      BytePart byte_part{part, component.filtered, {}};
+      set_epilogue(byte_part, component, arguments);
+      task.add(byte_part);
+    }
+    if (task.count == 0) continue;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = task;
+  }
+}
+
+}  // namespace convolve
