@@ -15,7 +15,7 @@
 
 namespace convolve {
 
-/// What a kernel's whole sum T of a picture stands for.
+/// A kernel adds up a whole number T for each output: how to read it.
 struct SeparableSums {
   double unit = 1;       ///< With a black level of 0 a filtered sample is T * unit + constant,
   double constant = 0;   ///< before scale.

@@ -47,7 +47,7 @@ HWY_INLINE hn::Vec<Words> add_pair_products(hn::Vec<Words> sum, hn::Vec<Pairs> a
 #endif
 }
 
-/// The same two weights in all lanes: the first in the lower half of `pair`.
+/// A vector with `pair` in each lane: two weights, the first in the lower half.
 HWY_INLINE hn::Vec<Pairs> set_pairs(std::int32_t pair) {
   return hn::BitCast(Pairs(), hn::Set(Words(), pair));
 }

@@ -29,9 +29,9 @@ class PairTaps {
 
   /// Pairs of lines that kPairRows rows read: (0, 1), (2, 3), ...
   int line_pairs() const { return static_cast<int>(even_.size()); }
-  /// What the first of them has for each pair of lines; the third one has the same a pair later.
+  /// The weights of the first row for each pair of lines; the third row has them a pair later.
   const std::int32_t* even_rows() const { return even_.data(); }
-  /// What the second one has, and the fourth one a pair later.
+  /// The weights of the second row; the fourth row has them a pair later.
   const std::int32_t* odd_rows() const { return odd_.data(); }
 
   /// Pairs of the row. The last one ends in 0 where the width is odd.
