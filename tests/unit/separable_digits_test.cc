@@ -12,10 +12,12 @@
 
 #include "kernels/core/weights/arithmetic.h"
 #include "tests/unit/formats.h"
+#include "tests/unit/hostile_sample.h"
 
 namespace convolve {
 namespace {
 
+using unit::hostile_sample;
 using unit::mask_of;
 
 FrameFormat grey() {
@@ -47,20 +49,6 @@ std::int32_t column_sum(const SeparableDigits& digits, const std::vector<std::ui
     sum += static_cast<std::uint32_t>(256 * a * high + a * low + b * high);
   }
   return static_cast<std::int32_t>(sum);
-}
-
-/// Pictures that are out to reach the bounds: 0 and 255 where that hurts most, and random ones.
-int hostile_sample(int kind, double weight, std::mt19937& random) {
-  switch (kind) {
-    case 0:
-      return weight < 0 ? 0 : 255;
-    case 1:
-      return weight < 0 ? 255 : 0;
-    case 2:
-      return 255;
-    default:
-      return static_cast<int>(random() % 256);
-  }
 }
 
 /// Checks pictures of the mask's size: fn(what T stands for as a value, the exact value).

@@ -13,10 +13,12 @@
 
 #include "kernels/core/weights/arithmetic.h"
 #include "tests/unit/formats.h"
+#include "tests/unit/hostile_sample.h"
 
 namespace convolve {
 namespace {
 
+using unit::hostile_sample;
 using unit::mask_of;
 
 FrameFormat grey() {
@@ -40,22 +42,6 @@ std::int32_t row_sum(const SeparableIntegers& integers, const std::vector<std::i
   for (std::size_t i = 0; i < values.size(); ++i)
     sum += static_cast<std::uint32_t>(integers.row[i] * values[i]);
   return static_cast<std::int32_t>(sum);
-}
-
-/// Pictures that are out to reach the bounds: 0 and 255 where that hurts most, and random ones.
-int hostile_sample(int kind, double weight, std::mt19937& random) {
-  switch (kind) {
-    case 0:
-      return weight < 0 ? 0 : 255;
-    case 1:
-      return weight < 0 ? 255 : 0;
-    case 2:
-      return 255;
-    case 3:
-      return 0;
-    default:
-      return static_cast<int>(kind % 2 == 0 ? random() % 256 : 255 * (random() % 2));
-  }
 }
 
 /// Checks pictures of the mask's size: check(T, the exact value).
