@@ -50,7 +50,9 @@ HostPlane host_plane(const oracle::Bytes& frame, const GstVideoInfo& info, guint
           static_cast<std::size_t>(GST_VIDEO_INFO_PLANE_STRIDE(&info, p)), rows_of(info, p)};
 }
 
-/// To the device, or back.
+/// To the device, or back; without a stream it is done on return. The driver's copy of pageable
+/// memory alone is not: it returns once small pictures lie in its staging memory, and the default
+/// stream, in which they go on from there, is one that the element's streams do not wait for.
 bool copy_plane(GstCudaContext* context, CUdeviceptr device, std::size_t pitch,
                 const HostPlane& host, bool up, CUstream stream = nullptr) {
   CUDA_MEMCPY2D copy = {};
@@ -64,8 +66,9 @@ bool copy_plane(GstCudaContext* context, CUdeviceptr device, std::size_t pitch,
   copy.WidthInBytes = std::min(host.pitch, pitch);
   copy.Height = static_cast<std::size_t>(host.rows);
   if (!gst_cuda_context_push(context)) return false;
-  const bool copied =
-      (stream != nullptr ? CuMemcpy2DAsync(&copy, stream) : CuMemcpy2D(&copy)) == CUDA_SUCCESS;
+  const bool copied = stream != nullptr ? CuMemcpy2DAsync(&copy, stream) == CUDA_SUCCESS
+                                        : CuMemcpy2D(&copy) == CUDA_SUCCESS &&
+                                              CuStreamSynchronize(nullptr) == CUDA_SUCCESS;
   gst_cuda_context_pop(nullptr);
   return copied;
 }
