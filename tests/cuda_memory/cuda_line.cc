@@ -37,6 +37,21 @@ GstFlowReturn Line::push(int number) {
                                        : check::make_buffer(frame, number));
 }
 
+namespace {
+
+/// True if filtering is the identity, so that frames which stay in their memory go on as they came,
+/// unused bits and all.
+bool changes_nothing(const oracle::Mask& mask, const oracle::Options& options) {
+  if (options.bias != 0 || options.scale_numerator != options.scale_denominator) return false;
+  const std::size_t anchor =
+      static_cast<std::size_t>(mask.height / 2 * mask.width + mask.width / 2);
+  for (std::size_t n = 0; n < mask.weights.size(); ++n)
+    if (mask.weights[n] != (n == anchor ? mask.divisor : 0)) return false;
+  return true;
+}
+
+}  // namespace
+
 std::string Line::take(int number, const oracle::Mask& mask, bool out_cuda,
                        const oracle::Options& options) {
   GstBuffer* buffer = gst_harness_pull(harness_.get());
@@ -46,8 +61,10 @@ std::string Line::take(int number, const oracle::Mask& mask, bool out_cuda,
     problem += "another frame has come; ";
   if (is_in_cuda_memory(buffer) != out_cuda) problem += "it is in the other memory; ";
   const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(number));
-  const std::int64_t differing = oracle::differing_samples(
-      info_, picture_of(buffer, info_), oracle::expected(info_, frame, mask, options));
+  const bool passes = in_cuda_ == out_cuda && changes_nothing(mask, options);
+  const std::int64_t differing =
+      oracle::differing_samples(info_, picture_of(buffer, info_),
+                                passes ? frame : oracle::expected(info_, frame, mask, options));
   if (differing > 0) problem += std::to_string(differing) + " samples differ; ";
   gst_buffer_unref(buffer);
   return problem.empty() ? problem : "frame " + std::to_string(number) + ": " + problem;
