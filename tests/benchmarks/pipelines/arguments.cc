@@ -19,6 +19,7 @@ struct Size {
 };
 constexpr int kLargestSide = 32768;
 constexpr int kMostPipelines = 256;
+constexpr int kMostDevices = 64;
 
 /// Lists of which every combination is a row.
 struct Lists {
@@ -28,6 +29,7 @@ struct Lists {
   std::vector<std::string> masks = {"reals-9"};
   std::vector<Pool> pools = {Pool::kOffered};
   std::vector<int> pipelines = {1};
+  int devices = 1;  ///< Of every row.
 };
 
 std::vector<std::string> words_of(const std::string& list) {
@@ -128,6 +130,10 @@ bool parse_word(const std::string& word, Lists* lists, Arguments* arguments) {
   if (name == "--masks") return parse_masks(value, &lists->masks);
   if (name == "--pool") return parse_pools(value, &lists->pools);
   if (name == "--pipelines") return parse_pipelines(value, &lists->pipelines);
+  if (name == "--devices") {
+    lists->devices = whole(value, 1, kMostDevices);
+    return lists->devices > 0;
+  }
   if (name == "--elements")
     lists->elements.push_back(value);
   else if (name == "--json")
@@ -148,6 +154,7 @@ std::vector<Case> cases_of(const Lists& lists) {
         for (const Pool pool : lists.pools)
           for (const std::string& elements : lists.elements) {
             row = {format, size.name, size.width, size.height, pool, elements, "", pipelines};
+            row.devices = lists.devices;
             const bool masked = elements.find("%MASK%") != std::string::npos;
             for (const std::string& mask : masked ? lists.masks : std::vector<std::string>(1)) {
               row.mask = mask;

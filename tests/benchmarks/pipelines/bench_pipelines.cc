@@ -3,17 +3,18 @@
 // fakesink sync=false, with a source that costs nothing (source.h).
 //
 //   bench_pipelines [--elements=TEXT]... [--masks=LIST] [--formats=LIST] [--sizes=LIST]
-//                   [--pool=LIST] [--pipelines=LIST] [--frames=N] [--seconds=S] [--warm-up=N]
-//                   [--rounds=N] [--live=FPS] [--commit=NAME] [--json=FILE]
+//                   [--pool=LIST] [--pipelines=LIST] [--devices=N] [--frames=N] [--seconds=S]
+//                   [--warm-up=N] [--rounds=N] [--live=FPS] [--commit=NAME] [--json=FILE]
 //
 // Every combination is a row. Elements are as in a launch line, and %MASK% in them stands for a
 // mask of the list (mask_texts.h): --elements='cudaconvolve mask=%MASK%'
 // --masks=reals-9,gaussian:10.
 // --formats=NV12,RGBA --sizes=1080p,4k,640x480 --pool=offered,foreign,cuda (source.h)
-// --pipelines=1,8 (so many at once). A round has N frames of all pipelines together (default 2000),
-// with --seconds at least so many; the warm-up's N (200) are of each pipeline. --live makes live
-// sources of FPS frames a second. Beside each row stands what part it is of what the bus lets
-// through (bus_limit.h).
+// --pipelines=1,8 (so many at once). %DEVICE% stands for the GPU of a pipeline: --devices=2 makes
+// it 0 and 1 in turn, and the bus that frames are compared with is that of one GPU. A round has N
+// frames of all pipelines together (default 2000), with --seconds at least so many; the warm-up's N
+// (200) are of each pipeline. --live makes live sources of FPS frames a second. Beside each row
+// stands what part it is of what the bus lets through (bus_limit.h).
 //
 // A row counts only if every frame arrived, in order and with no error or warning on a bus, and if
 // `mask=` changed the picture. Prints Markdown; with --json also writes one JSON object a row. Exit

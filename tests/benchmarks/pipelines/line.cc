@@ -7,7 +7,6 @@
 namespace cudaconvolve::pipelines {
 namespace {
 
-constexpr const char* kMaskPlace = "%MASK%";
 /// Of pipelines that are not live; only timestamps follow from it.
 constexpr int kUsualFps = 60;
 
@@ -60,14 +59,19 @@ void read_plan(GstElement* element, Row* row) {
   g_free(plan);
 }
 
-/// What is between caps and sink.
-std::string elements_text(const Case& asked) {
-  std::string elements = asked.elements;
-  const std::string mask = "\"" + mask_text(asked.mask) + "\"";
-  for (std::size_t at = elements.find(kMaskPlace); at != std::string::npos;
-       at = elements.find(kMaskPlace, at + mask.size()))
-    elements.replace(at, std::string(kMaskPlace).size(), mask);
-  return elements;
+/// `text` with `word` in the place of every `place`.
+std::string filled(std::string text, const std::string& place, const std::string& word) {
+  for (std::size_t at = text.find(place); at != std::string::npos;
+       at = text.find(place, at + word.size()))
+    text.replace(at, place.size(), word);
+  return text;
+}
+
+/// What is between caps and sink of pipeline `number`.
+std::string elements_text(const Case& asked, int number) {
+  const std::string elements =
+      filled(asked.elements, "%MASK%", "\"" + mask_text(asked.mask) + "\"");
+  return filled(elements, "%DEVICE%", std::to_string(number % asked.devices));
 }
 
 /// A live pipeline shows frames when their time has come, and says which came too late for that.
@@ -88,7 +92,7 @@ GstVideoInfo video_info(const Case& asked, int live_fps) {
   return info;
 }
 
-Line::Line(const Case& asked, int live_fps, Course& course, Track& track)
+Line::Line(const Case& asked, int number, int live_fps, Course& course, Track& track)
     : course_(course), track_(track) {
   const GstVideoInfo info = video_info(asked, live_fps);
   GstCaps* caps = gst_video_info_to_caps(&info);
@@ -96,7 +100,7 @@ Line::Line(const Case& asked, int live_fps, Course& course, Track& track)
     gst_caps_set_features(caps, 0, gst_caps_features_new("memory:CUDAMemory", nullptr));
   gchar* caps_text = gst_caps_to_string(caps);
   const std::string text = std::string(kSourceName) + " name=benchmark-source ! " + caps_text +
-                           " ! " + elements_text(asked) + " ! " + sink_text(live_fps) +
+                           " ! " + elements_text(asked, number) + " ! " + sink_text(live_fps) +
                            " name=benchmark-sink";
   g_free(caps_text);
   gst_caps_unref(caps);

@@ -18,7 +18,8 @@ GstVideoInfo video_info(const Case& asked, int live_fps);
 /// Tells its course whatever goes wrong, warnings on the bus included.
 class Line {
  public:
-  Line(const Case& asked, int live_fps, Course& course, Track& track);
+  /// `number` counts the pipelines that run at once, from 0 on.
+  Line(const Case& asked, int number, int live_fps, Course& course, Track& track);
   ~Line();
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;

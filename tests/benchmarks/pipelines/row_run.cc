@@ -21,7 +21,8 @@ class Running {
   Running(const Case& asked, const Effort& effort)
       : asked_(asked), effort_(effort), course_(asked.pipelines) {
     for (int k = 0; k < asked.pipelines && course_.problem().empty(); ++k)
-      lines_.push_back(std::make_unique<Line>(asked, effort.live_fps, course_, course_.track(k)));
+      lines_.push_back(
+          std::make_unique<Line>(asked, k, effort.live_fps, course_, course_.track(k)));
     for (const std::unique_ptr<Line>& line : lines_)
       line->play();
   }

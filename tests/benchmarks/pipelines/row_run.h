@@ -20,9 +20,10 @@ struct Case {
   int width = 0;
   int height = 0;
   Pool pool = Pool::kOffered;
-  std::string elements;  ///< As asked for: %MASK% stands for the mask.
+  std::string elements;  ///< As asked for: %MASK% stands for the mask, %DEVICE% for a GPU.
   std::string mask;      ///< Its name; empty if elements take none.
   int pipelines = 1;     ///< At once.
+  int devices = 1;       ///< GPUs that %DEVICE% counts through, from pipeline to pipeline.
 };
 
 /// How long.
