@@ -28,9 +28,10 @@ using cudaconvolve::gpu::device_bytes_used;
 using cudaconvolve::gpu::ElementPipeline;
 using cudaconvolve::gpu::host_bytes_used;
 
-/// Bytes a cycle, and for few cycles at least so much in all.
+/// Bytes a cycle, and for few cycles at least so much in all: frames in flight leave page-locked
+/// buffers of 1 MiB behind, which go when the next device rests.
 constexpr double kHostGrowthAllowed = 100;
-constexpr double kHostNoise = 4 << 20;
+constexpr double kHostNoise = 8 << 20;
 
 struct Sample {
   int cycle = 0;

@@ -12,7 +12,7 @@
 namespace convolve {
 namespace {
 
-constexpr std::size_t kKernelStreams = 4;
+constexpr std::size_t kKernelStreams = 2;
 
 /// Of one context.
 struct SharedStreams {

@@ -11,8 +11,9 @@
 //
 // Streams for kernels are few. The driver puts all streams of a program on eight queues, and those
 // on one queue wait for each other whatever they have to do. So more streams than queues gain
-// nothing, and of 32 pipelines of 1080p with a stream each, uploads stood behind kernels that
-// waited for other uploads: 12,190 frames/s, and 13,190 with four streams for all.
+// nothing, and with a stream for each of 32 pipelines of 1080p uploads stand behind kernels that
+// wait for other uploads: 89 % of what the bus lets through (H100), and 97 with two streams for
+// all. Of 8 pipelines it is 96 and 98 %. With four streams it is 94 and 92 %.
 #pragma once
 
 #include <memory>
@@ -26,8 +27,7 @@ namespace convolve {
 /// current, here and when the last reference goes. Errors: of CUDA.
 Result<std::shared_ptr<const Stream>> shared_upload_stream(const Context& context);
 
-/// The stream for kernels that the fewest devices have: up to four devices each have their own. As
-/// above.
+/// The stream for kernels that the fewest devices have: of two devices each has its own. As above.
 Result<std::shared_ptr<const Stream>> shared_kernel_stream(const Context& context);
 
 }  // namespace convolve
