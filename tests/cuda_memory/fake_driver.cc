@@ -374,6 +374,10 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
     stream->add(work);
   return CUDA_SUCCESS;
 }
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
+  stream->add([function, data] { function(data); });
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
   *stream = new CUstream_st;
   return CUDA_SUCCESS;

@@ -156,6 +156,10 @@ suite_cuda_memory() {
   return "$status"
 }
 
+# Between neighbours that are slow on streams of their own. Only run if asked for, as GStreamer has
+# streams from 1.24 on (pack-newer.sh).
+suite_stream_order() { "$here/tests/stream_order" "${STREAM_ORDER_FRAMES:-300}"; }
+
 # Faults at frame 100 of 300, with the module that can raise them: an illegal address, memory that
 # is exhausted, a kernel that polls for ever, and one that hangs where only the host can see it. The
 # process must end by itself within 10 s of the fault, and the 300 frames take less than 2.

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Memory of CUDA that belongs to streams, as GStreamer has it from 1.24 on, and work that is slow
+// on them.
+#pragma once
+
+#include <gst/video/video.h>
+
+#include "tests/cuda_memory/cuda_frames.h"
+
+namespace cuda_frames {
+
+/// A pool of `count` frames of `info` and no more, in CUDA memory of one new stream (transfer
+/// full). Null before 1.24, or if there is no such pool.
+GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& info, guint count);
+
+/// Asks for a copy of the picture in `from` to `to`, which are frames of `info` in CUDA memory, on
+/// the stream that the memory of `of`, one of the two, belongs to. The copy begins two milliseconds
+/// after all that this stream has been asked for before. False if there is no such stream, or if
+/// the driver refuses.
+bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of);
+
+/// Waits for all that the stream of the memory of `buffer` has been asked for.
+bool await_stream_of(GstBuffer* buffer);
+
+}  // namespace cuda_frames

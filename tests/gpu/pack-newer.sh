@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Packs what pack.sh packs of the element, but with a newer GStreamer: its libraries, tools and
+# plugins, and the element's tests built against it, from a root that tests/newer-gstreamer.sh has
+# made; and the modules of a pack, which were built against this machine's GStreamer.
+#
+#   tests/gpu/pack-newer.sh PACKED [SUITE]      default: trixie (1.26), into PACKED-trixie/
+#
+# There: PACKED-trixie/run.sh check storm cuda_memory ... (the suites of the element). The GPU
+# machine's glibc may be older than the root's: only functions that tests call must be there.
+set -euo pipefail
+usage='usage: tests/gpu/pack-newer.sh PACKED [SUITE]'
+packed=$(realpath -m "${1:?$usage}")
+suite=${2-trixie}
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+readonly root=$PWD/build-newer/$suite dest=$packed-$suite
+[[ -d $root/build/tests && -d $packed/module ]] ||
+  { echo "pack-newer: no $root/build or no $packed/module" >&2; exit 1; }
+
+readonly plugins=(coreelements coretracers app videotestsrc videoconvertscale videorate
+                  typefindfunctions playback imagefreeze png jpeg matroska vpx)
+readonly tools=(gst-launch-1.0 gst-inspect-1.0)
+readonly triplet=usr/lib/x86_64-linux-gnu
+
+rm -rf "$dest"
+mkdir -p "$dest"/{bin,lib,plugins,tests,data}
+copy() { strip --strip-unneeded -o "$2/$(basename "$1")" "$1"; }
+cp -r "$packed"/{module,module-fault} "$dest"
+
+# Those that bring fakes stay away, kernels' tests, which know no GStreamer, and what measures device
+# memory, which builds without CUDA code cannot.
+while read -r program; do
+  copy "$program" "$dest/tests"
+done < <(find "$root"/build/tests/{check,cuda_memory,gpu,storm,benchmarks/pipelines} \
+  -type f -executable ! -name '*.so*' ! -path '*.p/*' ! -name 'context*_fake' \
+  ! -name contexts_check ! -name cuda_memory_check ! -name start_stop)
+for tool in "${tools[@]}"; do copy "$root/usr/bin/$tool" "$dest/bin"; done
+copy "$root/$triplet/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner" "$dest/bin"
+for plugin in "${plugins[@]}"; do
+  [[ ! -f $root/$triplet/gstreamer-1.0/libgst$plugin.so ]] ||
+    copy "$root/$triplet/gstreamer-1.0/libgst$plugin.so" "$dest/plugins"
+done
+
+# Their libraries, as the root's loader finds them. glibc, its loader and the driver's libraries stay
+# the GPU machine's own; libhwy is that of the modules.
+readonly own='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*|lib(cuda|nvidia|nvcuvid).*)$'
+mkdir -p "$root/pack"
+mount --bind "$dest" "$root/pack"
+trap 'umount "$root/pack"' EXIT
+while read -r library; do
+  [[ $(basename "$library") =~ $own ]] || copy "$root$library" "$dest/lib"
+done < <(chroot "$root" find /pack -type f \( -executable -o -name '*.so' \) \
+  ! -path '/pack/module*' -exec ldd {} + 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u)
+for library in "$packed"/lib/libhwy*; do
+  [[ ! -f $library ]] || cp -n "$library" "$dest/lib"
+done
+
+cp tests/gpu/{run.sh,env.sh,suites.sh} "$dest/"
+cp -r "$packed"/data/{storm,commit} "$dest/data"
+[[ ! -f $packed/data/picture.png ]] || cp "$packed/data/picture.png" "$dest/data"
+du -sh "$dest"
