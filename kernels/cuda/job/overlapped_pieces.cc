@@ -16,6 +16,8 @@ namespace {
 /// best of 3 to 10 pieces for frames of NV12 (H100): 5 of 1080p, 0.97 of the time of three; 4K,
 /// 0.75 of the time of one piece, is the same within noise from 5 on.
 constexpr std::size_t kLeastBytes = 600000;
+/// Smaller frames go in one piece.
+constexpr std::size_t kLeastFrameBytes = 2000000;
 constexpr int kMostPieces = 5;
 /// Pieces begin at every 64th row.
 constexpr int kRowsOfPiece = 64;
@@ -113,7 +115,7 @@ std::optional<OverlappedPieces> OverlappedPieces::make(const FrameFormat& format
   OverlappedPieces made(mask, on_device, format);
   int pieces = std::min({static_cast<int>(bytes / least_bytes()),
                          tallest_height(format) / kRowsOfPiece, kMostPieces});
-  if (pieces < 2) return {};
+  if (pieces < 2 || (g_least_bytes == 0 && bytes < kLeastFrameBytes)) return {};
   made.cut_planes(pieces);
   if (g_least_bytes == 0) {
     if (kernels_us > kMostCrossings * static_cast<double>(bytes) / kBytesAMicrosecond) return {};

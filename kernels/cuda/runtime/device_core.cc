@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/variant.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/mask_bank.h"
-#include "kernels/cuda/runtime/shared_streams.h"
+#include "kernels/cuda/runtime/upload_stream.h"
 #include "kernels/cuda/runtime/wait.h"
 
 namespace convolve {
@@ -96,10 +96,10 @@ Status DeviceCore::initialise() {
   any.storage = MaskStorage::kGlobalMemory;
   if (Status status = CONVOLVE_CUDA(kBasicVariant.load(any)); !status.ok()) return status;
 
-  Result<std::shared_ptr<const Stream>> stream = shared_kernel_stream(context_);
+  Result<Stream> stream = Stream::make();
   if (!stream.ok()) return stream.status();
   stream_ = std::move(stream.value());
-  staging_.use(stream_->get(), stream_->get(), Waiting());
+  staging_.use(stream_.get(), stream_.get(), Waiting());
   Result<Event> done = Event::make(cudaEventDisableTiming);
   if (!done.ok()) return done.status();
   done_ = std::move(done.value());
@@ -120,7 +120,7 @@ DeviceCore::~DeviceCore() {
   sweep_mask_slots(context_.id);
   done_ = Event();
   frees_ = Event();
-  stream_.reset();
+  stream_ = Stream();
   upload_.reset();
   download_ = Stream();
 }
@@ -137,7 +137,7 @@ FrameStreams DeviceCore::streams() const {
 }
 
 FrameStreams DeviceCore::streams_on_device() const {
-  FrameStreams streams{stream_->get(), stream_->get(), stream_->get(), Waiting()};
+  FrameStreams streams{stream_.get(), stream_.get(), stream_.get(), Waiting()};
   // A frame may take less than the thread that waits for it takes to wake up. So the thread sleeps
   // while half of those in flight are filtered, and then finishes all that are over.
   if (!one_at_a_time())
@@ -147,7 +147,7 @@ FrameStreams DeviceCore::streams_on_device() const {
 }
 
 FrameStreams DeviceCore::streams_of_pieces() const {
-  return {upload_->get(), stream_->get(), download_.get(), Waiting()};
+  return {upload_->get(), stream_.get(), download_.get(), Waiting()};
 }
 
 Status DeviceCore::make_copy_streams() {
@@ -170,7 +170,7 @@ void DeviceCore::order_frees() {
   if (frees_.get() == nullptr) return;
   const auto follow = [this](cudaStream_t from) {
     if (CONVOLVE_CUDA(cudaEventRecord(frees_.get(), from)).ok())
-      (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_->get(), frees_.get(), 0));
+      (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), frees_.get(), 0));
   };
   follow(download_.get());
   if (current_ != nullptr) follow(upload_->get());
@@ -212,7 +212,7 @@ Status DeviceCore::set_frames_in_flight(int count) {
 Status DeviceCore::reserve_frames(std::size_t bytes) {
   order_frees();
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
-    if (Status status = slot->reserve(bytes, stream_->get()); !status.ok()) return status;
+    if (Status status = slot->reserve(bytes, stream_.get()); !status.ok()) return status;
   frame_bytes_ = std::max(frame_bytes_, bytes);
   coming_bytes_ = bytes;
   frames_ = 0;
@@ -278,7 +278,7 @@ bool DeviceCore::come_to_rest() {
   // uploads is not asked otherwise: other elements may have filled it for longer.
   const cudaStream_t upload = current_ != nullptr && upload_ != nullptr ? upload_->get() : nullptr;
   bool rests = true;
-  for (const cudaStream_t stream : {upload, stream_->get(), download_.get()}) {
+  for (const cudaStream_t stream : {upload, stream_.get(), download_.get()}) {
     if (!rests || stream == nullptr) continue;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(end - Clock::now(), Clock::duration(0)));

@@ -39,7 +39,7 @@ class DeviceCore {
 
   const Context& context() const { return context_; }
   const DeviceCapabilities& capabilities() const { return capabilities_; }
-  cudaStream_t stream() const { return stream_->get(); }
+  cudaStream_t stream() const { return stream_.get(); }
   /// Those of a frame's way. stream() is that of its kernels.
   FrameStreams streams() const;
   /// The streams of a frame that lies on the device before and after: one and the same. If it is
@@ -105,10 +105,8 @@ class DeviceCore {
   LogCallback log_;
   std::shared_ptr<const StopSignal> stop_;
   DeviceCapabilities capabilities_;
-  std::shared_ptr<const Stream> stream_;
-  /// If frames, or pieces, overlap.
-  std::shared_ptr<const Stream> upload_;
-  Stream download_;
+  Stream stream_, download_;
+  std::shared_ptr<const Stream> upload_;  ///< With download_: if frames, or pieces, overlap.
   Staging staging_;
   Event done_;
   std::mutex frees_mutex_;
