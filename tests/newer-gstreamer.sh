@@ -44,6 +44,8 @@ copy_source() {
   git ls-files -z --cached --others --exclude-standard |
     while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
     tar -cf - --null -T - | tar -C "$to" -xf -
+  # For tests/gpu/pack-newer.sh.
+  git describe --always --dirty >"${to%/*}/commit"
 }
 
 readonly headers=/usr/local/cuda/include

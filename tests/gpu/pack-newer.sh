@@ -6,16 +6,18 @@
 #
 #   tests/gpu/pack-newer.sh PACKED [SUITE]      default: trixie (1.26), into PACKED-trixie/
 #
-# There: PACKED-trixie/run.sh check storm cuda_memory ... (the suites of the element). The GPU
-# machine's glibc may be older than the root's: only functions that tests call must be there.
+# There: PACKED-trixie/run.sh check cuda_memory stream_order contexts fault. Needs the pack and the
+# root of one commit, and glibc 2.38 on the GPU machine.
 set -euo pipefail
 usage='usage: tests/gpu/pack-newer.sh PACKED [SUITE]'
 packed=$(realpath -m "${1:?$usage}")
 suite=${2-trixie}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 readonly root=$PWD/build-newer/$suite dest=$packed-$suite
-[[ -d $root/build/tests && -d $packed/module ]] ||
-  { echo "pack-newer: no $root/build or no $packed/module" >&2; exit 1; }
+die() { printf '%s\n' "pack-newer: $*" >&2; exit 1; }
+[[ -d $root/build/tests && -d $packed/module ]] || die "no $root/build or no $packed/module"
+[[ $(<"$root/commit") == "$(<"$packed/data/commit")" ]] ||
+  die "the root is of $(<"$root/commit"), the pack of $(<"$packed/data/commit")"
 
 readonly plugins=(coreelements coretracers app videotestsrc videoconvertscale videorate
                   typefindfunctions playback imagefreeze png jpeg matroska vpx)
@@ -27,13 +29,14 @@ mkdir -p "$dest"/{bin,lib,plugins,tests,data}
 copy() { strip --strip-unneeded -o "$2/$(basename "$1")" "$1"; }
 cp -r "$packed"/{module,module-fault} "$dest"
 
-# Those that bring fakes stay away, kernels' tests, which know no GStreamer, and what measures device
-# memory, which builds without CUDA code cannot.
-while read -r program; do
-  copy "$program" "$dest/tests"
-done < <(find "$root"/build/tests/{check,cuda_memory,gpu,storm,benchmarks/pipelines} \
-  -type f -executable ! -name '*.so*' ! -path '*.p/*' ! -name 'context*_fake' \
-  ! -name contexts_check ! -name cuda_memory_check ! -name start_stop)
+# Those that bring fakes stay away, and what has an engine of its own or measures device memory: the
+# root's has no CUDA code.
+list=$(mktemp)
+folders=("$root"/build/tests/{check,cuda_memory,gpu})
+[[ ! -d $root/build/tests/benchmarks/pipelines ]] || folders+=("$root/build/tests/benchmarks/pipelines")
+find "${folders[@]}" -type f -executable ! -name '*.so*' ! -path '*.p/*' ! -name 'context*_fake' \
+  ! -name contexts_check ! -name cuda_memory_check ! -name start_stop ! -name sweep >"$list"
+while read -r program; do copy "$program" "$dest/tests"; done <"$list"
 for tool in "${tools[@]}"; do copy "$root/usr/bin/$tool" "$dest/bin"; done
 copy "$root/$triplet/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner" "$dest/bin"
 for plugin in "${plugins[@]}"; do
@@ -46,16 +49,18 @@ done
 readonly own='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*|lib(cuda|nvidia|nvcuvid).*)$'
 mkdir -p "$root/pack"
 mount --bind "$dest" "$root/pack"
-trap 'umount "$root/pack"' EXIT
+trap 'umount "$root/pack"; rm -f "$list"' EXIT
+chroot "$root" find /pack -type f \( -executable -o -name '*.so' \) ! -path '/pack/module*' \
+  -exec ldd {} + 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u >"$list"
+[[ -s $list ]] || die "no libraries in $root"
 while read -r library; do
   [[ $(basename "$library") =~ $own ]] || copy "$root$library" "$dest/lib"
-done < <(chroot "$root" find /pack -type f \( -executable -o -name '*.so' \) \
-  ! -path '/pack/module*' -exec ldd {} + 2>/dev/null | awk '$3 ~ /^\// { print $3 }' | sort -u)
+done <"$list"
 for library in "$packed"/lib/libhwy*; do
   [[ ! -f $library ]] || cp -n "$library" "$dest/lib"
 done
 
 cp tests/gpu/{run.sh,env.sh,suites.sh} "$dest/"
-cp -r "$packed"/data/{storm,commit} "$dest/data"
+cp "$packed/data/commit" "$dest/data"
 [[ ! -f $packed/data/picture.png ]] || cp "$packed/data/picture.png" "$dest/data"
 du -sh "$dest"
