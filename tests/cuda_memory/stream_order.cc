@@ -53,7 +53,7 @@ std::string with_slow_producer(int frames, int depth) {
   Line line(settings(depth));
   line.set_caps(info, {true, true});
   const Context context = line.context();
-  // As many as come, so that none waits for the element to give one back.
+  // The pool has a buffer for each frame, so that none waits until the element gives one back.
   GstBufferPool* pool =
       cuda_frames::new_pool_of_a_stream(context, info, static_cast<guint>(frames));
   std::string problem;

@@ -67,7 +67,7 @@ std::string filled(std::string text, const std::string& place, const std::string
   return text;
 }
 
-/// What is between caps and sink of pipeline `number`.
+/// The elements between caps and sink of pipeline `number`, as a launch line.
 std::string elements_text(const Case& asked, int number) {
   const std::string elements =
       filled(asked.elements, "%MASK%", "\"" + mask_text(asked.mask) + "\"");
