@@ -3,7 +3,7 @@
 // high bytes lie apart.
 #pragma once
 
-#include "kernels/cuda/tensor/pairs/tensor_pair_rows.cuh"
+#include "kernels/cuda/tensor/tensor_row_load.cuh"
 
 namespace convolve {
 namespace {
@@ -86,28 +86,17 @@ class OctetColumns {
   /// Starts loading kCount row groups from picture row `top` on.
   template <int kCount>
   __device__ __forceinline__ void load(int top, OctetLoad<kComponents> (&loads)[kCount]) {
-    const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kRowGroupRows * kCount <= plane_.rows) {
+    load_row_groups(
+        from_, pitch_, top, plane_.rows, border_, loads,
+        [&](const std::uint8_t* from, Load& load) { load_row(from, load); },
+        [&](Load& load) {
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
-        load_row(from, loads[j]);
-      return;
-    }
-    const int t = threadIdx.x % 4;
+          for (unsigned& word : load.own)
+            word = plane_.ghosts.black;
 #pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kRowGroupRows * j + t, plane_.rows);
-      if (row != kNoSignal) {
-        load_row(from_ + (row - t) * pitch_, loads[j]);
-      } else {
-#pragma unroll
-        for (unsigned& word : loads[j].own)
-          word = plane_.ghosts.black;
-#pragma unroll
-        for (unsigned& word : loads[j].outer)
-          word = plane_.ghosts.black;
-      }
-    }
+          for (unsigned& word : load.outer)
+            word = plane_.ghosts.black;
+        });
   }
 
   /// Waits for a loaded row, and unpacks it into words[byte][row_group].

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/tensor/packed/tensor_packed_samples.cuh"
 #include "kernels/cuda/tensor/tensor_row_groups.cuh"
+#include "kernels/cuda/tensor/tensor_row_load.cuh"
 
 namespace convolve {
 namespace {
@@ -28,8 +29,7 @@ __device__ __forceinline__ void drop_row_groups(PackedWords<kRowGroups>& words) 
   drop_row_groups(words.chroma);
 }
 
-/// Loads and unpacks a warp's share of operand B. Lanes hold columns and rows as in
-/// tensor_pair_rows.cuh.
+/// Loads and unpacks a warp's share of operand B. Lanes hold columns and rows as PairColumn says.
 class PackedColumns {
  public:
   using Load = PackedLoad;
@@ -42,26 +42,21 @@ class PackedColumns {
         rows_(plane.rows),
         pitch_(plane.src_pitch),
         luma_first_(luma_first(plane)) {
-    const int lane = threadIdx.x, t = lane % 4;
-    const int own = lane / 8 + 4 * (lane / 4 % 2);
-    const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
-    const int c = min(own, last);  // Columns behind the picture load something all the same.
-    const auto lane_of = [&](int column) { return 4 * (2 * (column % 4) + column / 4) + t; };
-    before_ = lane_of(max(own - 1, 0));
-    after_ = lane_of(min(own + 1, kColumns - 1));
-    first_ = c == 0;
-    final_ = c == last;
-    const bool left = first_ && x == 0;
-    const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
+    const PairColumn column(plane, x);
+    before_ = column.before;
+    after_ = column.after;
+    first_ = column.first;
+    final_ = column.final;
     const bool wrap = border_ == Border::kWrap;
-    ghosts_ = (left || right) && !wrap;
-    luma_select_ = plane.ghosts.near_select[left ? 0 : 1];
-    chroma_select_ = plane.ghosts.chroma_select[left ? 0 : 1];
+    ghosts_ = (column.left || column.right) && !wrap;
+    luma_select_ = plane.ghosts.near_select[column.left ? 0 : 1];
+    chroma_select_ = plane.ghosts.chroma_select[column.left ? 0 : 1];
     beside_ = first_ ? -kColumnBytes : kColumnBytes;
-    if (wrap && left) beside_ += plane.row_bytes;
-    if (wrap && right) beside_ -= plane.row_bytes;
+    if (wrap && column.left) beside_ += plane.row_bytes;
+    if (wrap && column.right) beside_ -= plane.row_bytes;
     loads_outer_ = (first_ || final_) && !ghosts_;
-    from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(t) * pitch_;
+    from_ = plane.src + (x + kColumnBytes * column.own) +
+            static_cast<std::int64_t>(threadIdx.x % 4) * pitch_;
     luma_black_ = packed_black(plane, 0);
     chroma_black_ = packed_black(plane, 2);
   }
@@ -69,25 +64,14 @@ class PackedColumns {
   /// Starts loading kCount row groups from picture row `top` on.
   template <int kCount>
   __device__ __forceinline__ void load(int top, PackedLoad (&loads)[kCount]) {
-    const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kRowGroupRows * kCount <= rows_) {
-#pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
-        load_row(from, loads[j]);
-      return;
-    }
-    const int t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kRowGroupRows * j + t, rows_);
-      if (row != kNoSignal) {
-        load_row(from_ + (row - t) * pitch_, loads[j]);
-      } else {
-        const uint2 luma = {luma_black_, luma_black_};
-        loads[j].own = packed_bytes(luma, chroma_black_, chroma_black_, luma_first_);
-        loads[j].outer = loads[j].own;
-      }
-    }
+    load_row_groups(
+        from_, pitch_, top, rows_, border_, loads,
+        [&](const std::uint8_t* from, PackedLoad& load) { load_row(from, load); },
+        [&](PackedLoad& load) {
+          const uint2 luma = {luma_black_, luma_black_};
+          load.own = packed_bytes(luma, chroma_black_, chroma_black_, luma_first_);
+          load.outer = load.own;
+        });
   }
 
   /// Waits for a loaded row, and unpacks it into the words of `row_group`.

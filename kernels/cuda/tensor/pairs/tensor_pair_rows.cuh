@@ -2,7 +2,7 @@
 // Loads picture rows into the registers of tensor_pairs.cu.
 #pragma once
 
-#include "kernels/cuda/tensor/pairs/tensor_pair.cuh"
+#include "kernels/cuda/tensor/tensor_row_load.cuh"
 
 namespace convolve {
 namespace {
@@ -24,11 +24,9 @@ __device__ __forceinline__ unsigned deinterleave(const unsigned (&words)[kWords]
   return __byte_perm(words[2 * n], words[2 * n + 1], c == 0 ? 0x6420 : 0x7531);
 }
 
-/// Loads and unpacks a warp's share of operand B. Lane group g = lane / 4 holds the column g / 2 +
-/// 4 (g % 2): of the sums PTX gives a lane two adjacent columns of operand B, and neighbouring
-/// lanes then hold neighbouring columns of the picture. Of each row group a lane holds row lane %
-/// 4. It holds bytes -4 .. 19 of its column, or samples -4 .. 11 of each deinterleaved component;
-/// where kOuter is 2, bytes -8 .. 23.
+/// Loads and unpacks a warp's share of operand B. Lanes hold columns and rows as PairColumn says:
+/// bytes -4 .. 19 of a column, or samples -4 .. 11 of each deinterleaved component; where kOuter is
+/// 2, bytes -8 .. 23.
 template <int kDeinterleaved, int kOuter>
 class PairColumns {
   static constexpr int kWords = kWordsOfComponent<kDeinterleaved, kOuter>,
@@ -42,30 +40,25 @@ class PairColumns {
   /// The outputs start at byte x.
   __device__ PairColumns(const TensorArguments& a, const TensorPlane& plane, int x)
       : border_(a.border), rows_(plane.rows), pitch_(plane.src_pitch) {
-    const int lane = threadIdx.x, t = lane % 4;
-    const int own = lane / 8 + 4 * (lane / 4 % 2);
-    const int last = min(kColumns, (plane.row_bytes - x) / kColumnBytes) - 1;
-    const int c = min(own, last);  // Columns behind the picture load something all the same.
-    const auto lane_of = [&](int column) { return 4 * (2 * (column % 4) + column / 4) + t; };
-    before_ = lane_of(max(own - 1, 0));
-    after_ = lane_of(min(own + 1, kColumns - 1));
-    first_ = c == 0;
-    final_ = c == last;
+    const PairColumn column(plane, x);
+    before_ = column.before;
+    after_ = column.after;
+    first_ = column.first;
+    final_ = column.final;
     // Beside the picture stand ghosts. They are made of the eight bytes next to them (the next four
     // of the eight bytes four further), or with Border::kWrap lie at the other end of the row.
-    const bool left = first_ && x == 0;
-    const bool right = final_ && x + kColumnBytes * (last + 1) == plane.row_bytes;
-    ghosts_ = left || right;
+    ghosts_ = column.left || column.right;
     int beside = first_ ? -4 * kDeinterleaved * kOuter : final_ ? kColumnBytes : 0;
     if (ghosts_) {
-      select_ = left ? plane.ghosts.near_select[0] : plane.ghosts.near_select[1];
+      select_ = column.left ? plane.ghosts.near_select[0] : plane.ghosts.near_select[1];
       if constexpr (kOuter == 2)
-        far_select_ = left ? plane.ghosts.far_select[0] : plane.ghosts.far_select[1];
+        far_select_ = column.left ? plane.ghosts.far_select[0] : plane.ghosts.far_select[1];
       beside = border_ != Border::kWrap ? 0
-               : left                   ? beside + plane.row_bytes
+               : column.left            ? beside + plane.row_bytes
                                         : beside - plane.row_bytes;
     }
-    from_ = plane.src + (x + kColumnBytes * c) + static_cast<std::int64_t>(t) * pitch_;
+    from_ = plane.src + (x + kColumnBytes * column.own) +
+            static_cast<std::int64_t>(threadIdx.x % 4) * pitch_;
     beside_ = beside;
     black_ = plane.ghosts.black;
   }
@@ -73,26 +66,15 @@ class PairColumns {
   /// Starts loading kCount row groups from picture row `top` on.
   template <int kCount>
   __device__ __forceinline__ void load(int top, Load (&loads)[kCount]) {
-    const std::uint8_t* from = from_ + top * pitch_;
-    if (top >= 0 && top + kRowGroupRows * kCount <= rows_) {
+    load_row_groups(
+        from_, pitch_, top, rows_, border_, loads,
+        [&](const std::uint8_t* from, Load& load) { load_row(from, load); },
+        [&](Load& load) {
+          load.own = make_uint4(black_, black_, black_, black_);
 #pragma unroll
-      for (int j = 0; j < kCount; ++j, from += kRowGroupRows * pitch_)
-        load_row(from, loads[j]);
-      return;
-    }
-    const int t = threadIdx.x % 4;
-#pragma unroll
-    for (int j = 0; j < kCount; ++j) {
-      const int row = border_index(border_, top + kRowGroupRows * j + t, rows_);
-      if (row != kNoSignal) {
-        load_row(from_ + (row - t) * pitch_, loads[j]);
-      } else {
-        loads[j].own = make_uint4(black_, black_, black_, black_);
-#pragma unroll
-        for (unsigned& outer : loads[j].outer)
-          outer = black_;
-      }
-    }
+          for (unsigned& outer : load.outer)
+            outer = black_;
+        });
   }
 
   /// Waits for a loaded row, and unpacks it into words[c][row_group].
