@@ -12,15 +12,20 @@
 #define HAVE_STREAMS
 #endif
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 namespace cuda_frames {
+
+Hold::Hold() : go_(std::make_shared<std::atomic<bool>>(false)) {}
 
 #ifdef HAVE_STREAMS
 namespace {
 
 constexpr std::chrono::milliseconds kLate{2};
+constexpr std::chrono::seconds kLongestHold{4};
 
 /// Of the driver: a function of the host that is called when its turn on the stream comes.
 /// GStreamer does not look for it.
@@ -104,6 +109,24 @@ bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuff
   return asked;
 }
 
+bool Hold::up(GstBuffer* of) {
+  using Go = std::shared_ptr<std::atomic<bool>>;
+  const CUstream stream = stream_of(of);
+  if (stream == nullptr || launch_host_function() == nullptr) return false;
+  if (!gst_cuda_context_push(memory_of(of)->context)) return false;
+  auto* const mine = new Go(go_);
+  const auto wait = [](void* data) {
+    const std::unique_ptr<Go> go(static_cast<Go*>(data));
+    const auto end = std::chrono::steady_clock::now() + kLongestHold;
+    while (!**go && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const bool asked = launch_host_function()(stream, wait, mine) == CUDA_SUCCESS;
+  if (!asked) delete mine;
+  gst_cuda_context_pop(nullptr);
+  return asked;
+}
+
 bool await_stream_of(GstBuffer* buffer) {
   if (!gst_cuda_context_push(memory_of(buffer)->context)) return false;
   const bool over = CuStreamSynchronize(stream_of(buffer)) == CUDA_SUCCESS;
@@ -118,6 +141,10 @@ GstBufferPool* new_pool_of_a_stream(const Context&, const GstVideoInfo&, guint) 
 }
 
 bool copy_late(GstBuffer*, GstBuffer*, const GstVideoInfo&, GstBuffer*) {
+  return false;
+}
+
+bool Hold::up(GstBuffer*) {
   return false;
 }
 

@@ -5,6 +5,9 @@
 
 #include <gst/video/video.h>
 
+#include <atomic>
+#include <memory>
+
 #include "tests/cuda_memory/cuda_frames.h"
 
 namespace cuda_frames {
@@ -18,6 +21,23 @@ GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& 
 /// after all that this stream has been asked for before. False if there is no such stream, or if
 /// the driver refuses.
 bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of);
+
+/// Holds up streams until it is let go, or goes.
+class Hold {
+ public:
+  Hold();
+  ~Hold() { let_go(); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+  /// The stream that the memory of `of` belongs to is held from what it is asked for next on, for
+  /// four seconds at most. False if there is no such stream, or if the driver refuses.
+  bool up(GstBuffer* of);
+  void let_go() { *go_ = true; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> go_;
+};
 
 /// Waits for all that the stream of the memory of `buffer` has been asked for.
 bool await_stream_of(GstBuffer* buffer);

@@ -3,11 +3,17 @@
 // GStreamer 1.24 on: a producer that still writes a frame when it is pushed, and a consumer that
 // still reads one when it gives the memory back. Each frame is compared with the exact picture.
 //
+// A neighbour that is held up for good must hold up no other element, which may share streams with
+// its own.
+//
 //   stream_order FRAMES      so many each way at each depth; exit status 77 before 1.24
 #include <gst/video/gstvideometa.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +25,7 @@ namespace {
 
 using cuda_frames::Context;
 using cuda_frames::Line;
+using cuda_frames::Memories;
 
 constexpr int kDepths[] = {0, 3};
 /// Frames of one depth have numbers that no other has: what an earlier one left in memory is wrong.
@@ -148,6 +155,93 @@ std::string with_slow_consumer(int frames, int depth) {
   return problem;
 }
 
+constexpr int kHeldNumber = 900000;
+
+/// Pushes a frame of which the producer has not written anything yet, and does not before the hold
+/// is let go.
+std::string push_from_held_producer(Line& line, GstBufferPool* pool, cuda_frames::Hold& hold,
+                                    GstBuffer** picture) {
+  if (!gst_buffer_pool_set_active(pool, TRUE)) return "no pool of a stream";
+  GstBuffer* const buffer = acquire(pool, kHeldNumber);
+  *picture =
+      cuda_frames::upload(line.context(), line.info(), frame_of(line.info(), kHeldNumber), 0);
+  if (buffer == nullptr || *picture == nullptr) return "no device memory";
+  if (!hold.up(buffer) || !cuda_frames::copy_late(*picture, buffer, line.info(), buffer))
+    return "the driver holds no stream";
+  return line.push_buffer(buffer) == GST_FLOW_OK ? "" : "the element refuses a frame";
+}
+
+/// Pushes a frame whose memory the consumer still reads, and does until the hold is let go.
+std::string push_to_held_consumer(Line& line, cuda_frames::Hold& hold) {
+  // After as many as the pool has, each frame gets memory that has been used.
+  for (guint n = 0; n < kFramesOfPool; ++n) {
+    if (line.push(static_cast<int>(n)) != GST_FLOW_OK) return "the element refuses a frame";
+    GstBuffer* const buffer = gst_harness_pull(line.harness().get());
+    if (buffer == nullptr) return "a frame is lost";
+    const bool held = n + 1 < kFramesOfPool || hold.up(buffer);
+    gst_buffer_unref(buffer);
+    if (!held) return "the driver holds no stream";
+  }
+  return line.push(kHeldNumber) == GST_FLOW_OK ? "" : "the element refuses a frame";
+}
+
+/// Filters frames of system memory with all lines but the first.
+std::string filter_with_others(std::deque<Line>& lines) {
+  constexpr int kFramesOfEach = 12;
+  for (int n = 0; n < kFramesOfEach; ++n)
+    for (std::size_t other = 1; other < lines.size(); ++other)
+      if (lines[other].push(n) != GST_FLOW_OK) return "another element refuses a frame";
+  for (int n = 0; n < kFramesOfEach; ++n)
+    for (std::size_t other = 1; other < lines.size(); ++other) {
+      GstBuffer* const filtered = gst_harness_pull(lines[other].harness().get());
+      if (filtered == nullptr) return "a frame of another element is lost";
+      gst_buffer_unref(filtered);
+    }
+  return {};
+}
+
+/// Other elements filter frames of system memory while the neighbour of one is held up: the
+/// producer if frames come in CUDA memory, or else the consumer. What is wrong, or nothing.
+std::string beside_a_held_neighbour(Memories memories) {
+  // More elements than have streams to themselves, and frames that take longer on the bus than
+  // their kernels do.
+  constexpr int kOthers = 5, kDepth = 3;
+  constexpr std::chrono::seconds kInTime{2};
+  const GstVideoInfo info =
+      check::video_info(GST_VIDEO_FORMAT_NV12, 1280, 720, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE);
+  const Context context = cuda_frames::new_context();
+  GstContext* shared = cuda_frames::as_gst_context(context);
+  std::deque<Line> lines;
+  for (int n = 0; n <= kOthers; ++n)
+    gst_element_set_context(lines.emplace_back(settings(kDepth)).element(), shared);
+  gst_context_unref(shared);
+  Line& held = lines.front();
+  GstBufferPool* pool = cuda_frames::new_pool_of_a_stream(context, info, kFramesOfPool);
+  if (pool == nullptr) return "no pool of a stream";
+  if (!memories.in_cuda)
+    gst_pad_add_probe(held.harness().get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+                      offer_pool, pool, nullptr);
+  for (Line& line : lines) {
+    line.set_caps(info, &line == &held ? memories : Memories{false, false});
+    line.use_context(context);
+  }
+
+  GstBuffer* picture = nullptr;
+  cuda_frames::Hold hold;
+  std::string problem = memories.in_cuda ? push_from_held_producer(held, pool, hold, &picture)
+                                         : push_to_held_consumer(held, hold);
+  const auto begin = std::chrono::steady_clock::now();
+  if (problem.empty()) problem = filter_with_others(lines);
+  if (problem.empty() && std::chrono::steady_clock::now() - begin > kInTime)
+    problem = "other elements wait for it";
+  hold.let_go();
+  if (problem.empty()) problem = held.take(kHeldNumber, kMask, memories.out_cuda);
+  gst_clear_buffer(&picture);
+  gst_buffer_pool_set_active(pool, FALSE);
+  gst_object_unref(pool);
+  return problem;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -162,15 +256,18 @@ int main(int argc, char** argv) {
     return 77;
   }
   int passed = 0, failed = 0;
-  const auto judge = [&](const char* what, int depth, const std::string& problem) {
+  const auto judge = [&](const std::string& what, const std::string& problem) {
     ++(problem.empty() ? passed : failed);
-    std::printf("%s, async-depth %d, %d frames: %s\n", what, depth, frames,
-                problem.empty() ? "right" : problem.c_str());
+    std::printf("%s: %s\n", what.c_str(), problem.empty() ? "right" : problem.c_str());
   };
   for (const int depth : kDepths) {
-    judge("slow producer", depth, with_slow_producer(frames, depth));
-    judge("slow consumer", depth, with_slow_consumer(frames, depth));
+    const std::string which = ", async-depth " + std::to_string(depth);
+    judge("slow producer" + which, with_slow_producer(frames, depth));
+    judge("slow consumer" + which, with_slow_consumer(frames, depth));
   }
+  for (const Memories memories : {Memories{true, true}, {true, false}, {false, true}})
+    judge("beside a held neighbour, " + cuda_frames::text(memories),
+          beside_a_held_neighbour(memories));
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

@@ -32,6 +32,7 @@ suite_boxes() { "$here/tests/large_box_test"; }
 suite_instances() {
   "$here/tests/shared_symbol"
   "$here/tests/instances_test"
+  "$here/tests/many_devices_test"
   "$here/tests/element_instances" cuda 10000
 }
 

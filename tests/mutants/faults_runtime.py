@@ -24,4 +24,18 @@ RUNTIME = [
     Fault("rest-of-other-streams-is-claimed", "kernels/cuda/runtime/frame_slot.cc",
           "for (const FrameStreams& from : {before, streams_})",
           "for (const FrameStreams& from : {streams_})"),
+    Fault("kernels-overtake-the-frame-before", "kernels/cuda/runtime/frame_slot.cc",
+          "    status = follow(streams.kernels, kernels_before, done_);\n", "    status = {};\n"),
+    Fault("uploads-wait-for-owners", "kernels/cuda/runtime/frame_slot.cc",
+          "  return follow(streams_.kernels, owner, done_);\n",
+          "  (void)follow(streams_.upload, owner, done_);\n"
+          "  return follow(streams_.kernels, owner, done_);\n"),
+    Fault("kernels-before-an-owner", "kernels/cuda/runtime/frame_slot.cc",
+          "  return follow(streams_.kernels, owner, done_);\n", "  (void)owner;\n  return {};\n"),
+    Fault("uploads-to-memory-not-cleared-yet", "kernels/cuda/runtime/frame_slot.cc",
+          "for (const cudaStream_t to : {streams.upload, streams.kernels})\n      if (status.ok()) status",
+          "for (const cudaStream_t to : {streams.kernels})\n      if (status.ok()) status"),
+    Fault("kernels-on-memory-not-cleared-yet", "kernels/cuda/runtime/frame_slot.cc",
+          "for (const cudaStream_t to : {streams.upload, streams.kernels})\n      if (status.ok()) status",
+          "for (const cudaStream_t to : {streams.upload})\n      if (status.ok()) status"),
 ]

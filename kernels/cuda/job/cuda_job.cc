@@ -63,14 +63,15 @@ class CudaJob final : public Job {
   Status enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                  const RunArguments& arguments);
   bool goes_in_pieces(const FrameTransfer& transfer, const FrameFormat& format, Border border);
+  FrameStreams streams_of(const FrameTransfer& transfer, const FrameFormat& format) const;
   Status run_overlapped(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                         const FramePlanes& in, const RunArguments& arguments);
   Status launch_part(const FrameFormat& part, const FramePlanes& in, const FramePlanes& out,
-                     const RunArguments& arguments);
+                     const RunArguments& arguments, cudaStream_t stream);
   Status launch_whole(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
-                      const RunArguments& arguments);
+                      const RunArguments& arguments, cudaStream_t stream);
   Status launch_groups(const FrameFormat& format, const FramePlanes& in, const FramePlanes& out,
-                       Border border);
+                       Border border, cudaStream_t stream);
 
   std::shared_ptr<DeviceCore> core_;
   const FrameFormat format_;
@@ -280,9 +281,8 @@ Status CudaJob::run(const FrameView& src, const FrameView& dst, const RunArgumen
 Status CudaJob::enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                         const RunArguments& arguments) {
   const bool overlapped = goes_in_pieces(transfer, format, arguments.border);
-  Status status = slot.begin(overlapped               ? core_->streams_of_pieces()
-                             : transfer.crosses_bus() ? core_->streams()
-                                                      : core_->streams_on_device());
+  Status status =
+      core_->begin(slot, overlapped ? core_->streams_of_pieces() : streams_of(transfer, format));
   if (status.ok()) status = transfer.await_owners();
   FramePlanes in, out;
   if (status.ok()) status = transfer.place(in, out);
@@ -290,6 +290,14 @@ Status CudaJob::enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFor
   if (status.ok()) status = transfer.bring(in);
   if (status.ok()) status = launch(slot, format, in, out, arguments);
   return status.ok() ? transfer.give_back(out) : status;
+}
+
+/// The streams of a frame that goes as a whole, or of a field.
+FrameStreams CudaJob::streams_of(const FrameTransfer& transfer, const FrameFormat& format) const {
+  if (!transfer.crosses_bus() || transfer.brings_to_owner()) return core_->streams_on_device();
+  // The kernels of a second field wait for the first one's copy back.
+  const bool field = format.planes[0].rows != format_.planes[0].rows;
+  return core_->streams(/*may_share=*/transfer.crosses_twice() && !field && !pieces_);
 }
 
 /// Takes the memory for pieces with the first frame that wants it.
@@ -314,44 +322,46 @@ Status CudaJob::launch(FrameSlot& slot, const FrameFormat& format, const FramePl
                        const FramePlanes& out, const RunArguments& arguments) {
   note_writes(format, out);
   if (Status status = slot.begin_kernels(); !status.ok()) return status;
-  Status status = pieces_ ? pieces_->run(format, in, out, arguments.border,
-                                         [&](const FrameFormat& part, const FramePlanes& inputs,
-                                             const FramePlanes& outputs) {
-                                           return launch_part(part, inputs, outputs, arguments);
-                                         })
-                          : launch_whole(format, in, out, arguments);
-  if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
+  const cudaStream_t stream = slot.streams().kernels;
+  const auto part = [&](const auto&... planes) {
+    return launch_part(planes..., arguments, stream);
+  };
+  Status status = pieces_ ? pieces_->run(format, in, out, arguments.border, part)
+                          : launch_whole(format, in, out, arguments, stream);
+  if (status.ok()) status = CONVOLVE_CUDA(inject_fault_if_due(stream));
   return status.ok() ? slot.end_kernels() : status;
 }
 
 Status CudaJob::run_overlapped(FrameSlot& slot, FrameTransfer& transfer, const FrameFormat& format,
                                const FramePlanes& in, const RunArguments& arguments) {
+  const cudaStream_t stream = slot.streams().kernels;
   bool first = true;
   return overlapped_->run(
       slot, transfer, format, in,
       [&](const FrameFormat& part, const FramePlanes& inputs, const FramePlanes& outputs) {
-        Status status = launch_part(part, inputs, outputs, arguments);
+        Status status = launch_part(part, inputs, outputs, arguments, stream);
         if (status.ok() && std::exchange(first, false))
-          status = CONVOLVE_CUDA(inject_fault_if_due(core_->stream()));
+          status = CONVOLVE_CUDA(inject_fault_if_due(stream));
         return status;
       });
 }
 
 Status CudaJob::launch_part(const FrameFormat& part, const FramePlanes& in, const FramePlanes& out,
-                            const RunArguments& arguments) {
+                            const RunArguments& arguments, cudaStream_t stream) {
   note_writes(part, out);
-  return launch_whole(part, in, out, arguments);
+  return launch_whole(part, in, out, arguments, stream);
 }
 
 Status CudaJob::launch_whole(const FrameFormat& format, const FramePlanes& in,
-                             const FramePlanes& out, const RunArguments& arguments) {
+                             const FramePlanes& out, const RunArguments& arguments,
+                             cudaStream_t stream) {
   return tensor_ ? tensor_->launch(format, in, out, arguments.scale, arguments.bias,
-                                   arguments.border, core_->stream())
-                 : launch_groups(format, in, out, arguments.border);
+                                   arguments.border, stream)
+                 : launch_groups(format, in, out, arguments.border, stream);
 }
 
 Status CudaJob::launch_groups(const FrameFormat& format, const FramePlanes& in,
-                              const FramePlanes& out, Border border) {
+                              const FramePlanes& out, Border border, cudaStream_t stream) {
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups, weighting());
   for (int g = 0; g < count; ++g) {
@@ -369,8 +379,8 @@ Status CudaJob::launch_groups(const FrameFormat& format, const FramePlanes& in,
     Status status = group.weighted
                         ? weighted_->launch(group, arguments.group,
                                             in[static_cast<std::size_t>(weighted_->alpha_plane())],
-                                            epilogues_.scale(), epilogues_.bias(), core_->stream())
-                        : CONVOLVE_CUDA(variant_.launch(arguments, core_->stream()));
+                                            epilogues_.scale(), epilogues_.bias(), stream)
+                        : CONVOLVE_CUDA(variant_.launch(arguments, stream));
     if (!status.ok()) return status;
   }
   return {};

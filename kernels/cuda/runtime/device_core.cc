@@ -9,7 +9,6 @@
 #include "kernels/cuda/device/variant.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/mask_bank.h"
-#include "kernels/cuda/runtime/upload_stream.h"
 #include "kernels/cuda/runtime/wait.h"
 
 namespace convolve {
@@ -19,6 +18,9 @@ namespace {
 /// time stamps take the device some 4 us: three pieces of a frame of 1080p 120 us in place of 107
 /// (H100).
 constexpr std::uint64_t kTimedOnceIn = 16;
+
+/// Up to so many elements have a queue of the driver each for their kernels and copies.
+constexpr long kFewElements = 4;
 
 Status attribute(int& value, cudaDeviceAttr which, int device) {
   return CONVOLVE_CUDA(cudaDeviceGetAttribute(&value, which, device));
@@ -121,7 +123,7 @@ DeviceCore::~DeviceCore() {
   done_ = Event();
   frees_ = Event();
   stream_ = Stream();
-  upload_.reset();
+  shared_ = SharedStreams();
   download_ = Stream();
 }
 
@@ -129,10 +131,14 @@ void DeviceCore::log(LogLevel level, const std::string& message) const {
   if (log_) log_(level, message);
 }
 
-FrameStreams DeviceCore::streams() const {
+FrameStreams DeviceCore::streams(bool may_share) const {
   if (one_at_a_time()) return streams_on_device();
   FrameStreams streams = streams_of_pieces();
   streams.waiting.expected = crossing_time(coming_bytes_);
+  if (!may_share || !short_kernels_ || shared_.users() <= kFewElements) return streams;
+  streams.download = shared_.download->get();
+  // Between the events that time kernels there must be no others.
+  if (!times_kernels_) streams.kernels = shared_.kernels->get();
   return streams;
 }
 
@@ -147,22 +153,27 @@ FrameStreams DeviceCore::streams_on_device() const {
 }
 
 FrameStreams DeviceCore::streams_of_pieces() const {
-  return {upload_->get(), stream_.get(), download_.get(), Waiting()};
+  return {shared_.upload->get(), stream_.get(), download_.get(), Waiting()};
 }
 
 Status DeviceCore::make_copy_streams() {
-  if (upload_ != nullptr) return {};
+  if (shared_) return {};
   Result<Stream> download = Stream::make();
   if (!download.ok()) return download.status();
-  Result<std::shared_ptr<const Stream>> upload = shared_upload_stream(context_);
-  if (!upload.ok()) return upload.status();
+  Result<SharedStreams> shared = shared_streams(context_);
+  if (!shared.ok()) return shared.status();
   Result<Event> frees = Event::make(cudaEventDisableTiming);
   if (!frees.ok()) return frees.status();
   const std::lock_guard lock(frees_mutex_);
   download_ = std::move(download.value());
-  upload_ = std::move(upload.value());
+  shared_ = std::move(shared.value());
   frees_ = std::move(frees.value());
   return {};
+}
+
+Status DeviceCore::begin(FrameSlot& slot, const FrameStreams& streams) {
+  // The first frame of a plan is timed, so its kernels come behind what fills the plan's memory.
+  return slot.begin(streams, std::exchange(last_kernels_, streams.kernels));
 }
 
 void DeviceCore::order_frees() {
@@ -173,7 +184,10 @@ void DeviceCore::order_frees() {
       (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), frees_.get(), 0));
   };
   follow(download_.get());
-  if (current_ != nullptr) follow(upload_->get());
+  // Others may have filled these for longer.
+  if (at_rest()) return;
+  for (const auto* stream : {&shared_.upload, &shared_.kernels, &shared_.download})
+    follow((*stream)->get());
 }
 
 Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
@@ -216,6 +230,7 @@ Status DeviceCore::reserve_frames(std::size_t bytes) {
   frame_bytes_ = std::max(frame_bytes_, bytes);
   coming_bytes_ = bytes;
   frames_ = 0;
+  short_kernels_ = false;
   return {};
 }
 
@@ -230,7 +245,8 @@ Result<FrameSlot*> DeviceCore::frame() {
   free_.pop_back();
   // Without events for them, the times of copies are not known.
   if (measures_stages_) (void)slot->measure_copies();
-  slot->time_kernels(measures_stages_ || frames_++ % kTimedOnceIn == 0);
+  times_kernels_ = measures_stages_ || frames_++ % kTimedOnceIn == 0;
+  slot->time_kernels(times_kernels_);
   current_ = slot;
   return slot;
 }
@@ -239,7 +255,7 @@ Result<FrameSlot*> DeviceCore::end_frame() {
   Result<FrameSlot*> slot = frame();
   if (!slot.ok()) return slot;
   current_ = nullptr;
-  if (Status status = slot.value()->end(streams()); !status.ok()) {
+  if (Status status = slot.value()->end(streams(/*may_share=*/false)); !status.ok()) {
     FrameTimes unused;
     (void)finish(*slot.value(), &unused);
     return status;
@@ -250,7 +266,10 @@ Result<FrameSlot*> DeviceCore::end_frame() {
 Status DeviceCore::finish(FrameSlot& slot, FrameTimes* times) {
   Status status = slot.finish();
   *times = slot.times();
-  if (times->kernels > 0) last_kernel_ns_ = times->kernels;
+  if (times->kernels > 0) {
+    last_kernel_ns_ = times->kernels;
+    short_kernels_ = std::chrono::nanoseconds(times->kernels) < crossing_time(coming_bytes_);
+  }
   const std::lock_guard lock(mutex_);
   free_.push_back(&slot);
   return status;
@@ -273,20 +292,16 @@ bool DeviceCore::at_rest() const {
 bool DeviceCore::come_to_rest() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(100);
-  if (abandoned_ || done_.get() == nullptr) return at_rest();
-  // Copies back come behind all else of their frame, but of one that has not ended. The stream of
-  // uploads is not asked otherwise: other elements may have filled it for longer.
-  const cudaStream_t upload = current_ != nullptr && upload_ != nullptr ? upload_->get() : nullptr;
-  bool rests = true;
-  for (const cudaStream_t stream : {upload, stream_.get(), download_.get()}) {
-    if (!rests || stream == nullptr) continue;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+  const auto left = [end] {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
         std::max(end - Clock::now(), Clock::duration(0)));
-    rests = CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream)).ok() &&
-            passes_within(done_.get(), left);
-  }
+  };
+  if (abandoned_ || done_.get() == nullptr) return at_rest();
+  // Masks and memory.
+  bool rests = CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream_.get())).ok() &&
+               passes_within(done_.get(), left());
   for (const std::unique_ptr<FrameSlot>& slot : slots_)
-    if (rests) slot->come_to_rest();
+    rests = rests && slot->come_to_rest(left());
   abandoned_ = !rests;
   return at_rest();
 }

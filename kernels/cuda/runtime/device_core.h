@@ -18,6 +18,7 @@
 #include "kernels/cuda/runtime/context.h"
 #include "kernels/cuda/runtime/frame_slot.h"
 #include "kernels/cuda/runtime/handles.h"
+#include "kernels/cuda/runtime/shared_streams.h"
 #include "kernels/cuda/runtime/staging.h"
 
 namespace convolve {
@@ -40,14 +41,19 @@ class DeviceCore {
   const Context& context() const { return context_; }
   const DeviceCapabilities& capabilities() const { return capabilities_; }
   cudaStream_t stream() const { return stream_.get(); }
-  /// Those of a frame's way. stream() is that of its kernels.
-  FrameStreams streams() const;
+  /// Those of a frame that crosses the bus: stream() is that of its kernels. If it `may_share`
+  /// streams with other elements it does so where those are many and its kernels are known to take
+  /// less than a crossing.
+  FrameStreams streams(bool may_share) const;
   /// The streams of a frame that lies on the device before and after: one and the same. If it is
   /// alone its end is awaited eagerly, as kernels take less than the system takes to wake a thread.
   FrameStreams streams_on_device() const;
   /// The streams of a lone frame that crosses in pieces. make_copy_streams() must have succeeded.
   FrameStreams streams_of_pieces() const;
   Status make_copy_streams();
+  /// Begins the slot's frame, or its second field, on `streams`. Its kernels come behind those of
+  /// the frame before, which may have had another stream.
+  Status begin(FrameSlot& slot, const FrameStreams& streams);
   /// Memory that is freed on stream() from here on is freed behind the copies of all frames. Any
   /// thread may call this: the last frame of a plan may take it along. Of errors nobody needs to
   /// know: what is lost is lost.
@@ -105,8 +111,10 @@ class DeviceCore {
   LogCallback log_;
   std::shared_ptr<const StopSignal> stop_;
   DeviceCapabilities capabilities_;
-  Stream stream_, download_;
-  std::shared_ptr<const Stream> upload_;  ///< With download_: if frames, or pieces, overlap.
+  Stream stream_;
+  Stream download_;  ///< With shared_: if frames, or pieces, overlap.
+  SharedStreams shared_;
+  cudaStream_t last_kernels_ = nullptr;  ///< The stream of the kernels that were enqueued last.
   Staging staging_;
   Event done_;
   std::mutex frees_mutex_;
@@ -114,7 +122,10 @@ class DeviceCore {
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
   bool measures_stages_ = false;
-  std::uint64_t frames_ = 0;  ///< That were begun since reserve_frames().
+  std::uint64_t frames_ = 0;   ///< That were begun since reserve_frames().
+  bool times_kernels_ = true;  ///< Of the frame that was begun last.
+  /// The kernels of such frames take less than a crossing.
+  std::atomic<bool> short_kernels_{false};
   RecentWrites writes_;
   std::size_t frame_bytes_ = 0;   ///< Of the largest frames that were reserved for,
   std::size_t coming_bytes_ = 0;  ///< and of the last.

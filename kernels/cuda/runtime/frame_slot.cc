@@ -52,14 +52,14 @@ Status FrameSlot::grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t str
   return CONVOLVE_CUDA(cudaMemsetAsync(memory.data(), 0, bytes, stream));
 }
 
-Status FrameSlot::reserve(std::size_t bytes, cudaStream_t kernels) {
+Status FrameSlot::reserve(std::size_t bytes, cudaStream_t stream) {
   staging_.expect(bytes);
-  fresh_ = fresh_ || std::min(source_.bytes(), destination_.bytes()) < bytes;
-  Status status = grow(source_, bytes, kernels);
-  return status.ok() ? grow(destination_, bytes, kernels) : status;
+  if (std::min(source_.bytes(), destination_.bytes()) < bytes) fresh_on_ = stream;
+  Status status = grow(source_, bytes, stream);
+  return status.ok() ? grow(destination_, bytes, stream) : status;
 }
 
-Status FrameSlot::begin(const FrameStreams& streams) {
+Status FrameSlot::begin(const FrameStreams& streams, cudaStream_t kernels_before) {
   const bool in_use = working_;
   if (!in_use) device_begins_work();
   working_ = true;
@@ -75,9 +75,12 @@ Status FrameSlot::begin(const FrameStreams& streams) {
     for (const cudaStream_t from : {before.upload, before.kernels, before.download})
       for (const cudaStream_t to : {streams.kernels, streams.upload})
         if (status.ok()) status = follow(to, from, done_);
-  if (status.ok() && fresh_ && streams.apart()) {
-    status = follow(streams.upload, streams.kernels, done_);
-    fresh_ = !status.ok();
+  if (status.ok() && kernels_before != nullptr)
+    status = follow(streams.kernels, kernels_before, done_);
+  if (fresh_on_ != nullptr) {
+    for (const cudaStream_t to : {streams.upload, streams.kernels})
+      if (status.ok()) status = follow(to, fresh_on_, done_);
+    if (status.ok()) fresh_on_ = nullptr;
   }
   if (!begun_) {
     taken_ = 0;
@@ -92,10 +95,7 @@ Status FrameSlot::begin(const FrameStreams& streams) {
 }
 
 Status FrameSlot::await_owner(cudaStream_t owner) {
-  Status status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), owner));
-  // Copies back come behind the kernels.
-  if (status.ok()) status = wait_across(streams_.kernels, done_);
-  return status.ok() && streams_.apart() ? wait_across(streams_.upload, done_) : status;
+  return follow(streams_.kernels, owner, done_);
 }
 
 Result<std::uint8_t*> FrameSlot::take_source(std::size_t bytes) {
@@ -170,8 +170,9 @@ Status FrameSlot::end(const FrameStreams& streams) {
 Status FrameSlot::finish() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  // Copies that staging still has to enqueue come behind done_, which is then marked once more.
-  const bool more = owes_wait_ && staging_.has_more();
+  // Copies that staging still has to enqueue come behind done_, which is then marked once more,
+  // whether they were awaited or not.
+  const bool more = staging_.has_more();
   Status status = staging_.finish();
   if (more)
     if (Status marked = CONVOLVE_CUDA(cudaEventRecord(done_.get(), streams_.download)); status.ok())
@@ -185,7 +186,7 @@ Status FrameSlot::finish() {
   staging_.forget();
   times_ = {};
   if (!status.ok()) return status;
-  come_to_rest();
+  rest();
   const std::chrono::nanoseconds all = Clock::now() - begin;
   times_.host_copy = static_cast<std::uint64_t>((staging_.sent() + staging_.landed()).count());
   times_.waiting = static_cast<std::uint64_t>(
@@ -196,7 +197,15 @@ Status FrameSlot::finish() {
   return cuda_usable() ? Status() : cuda_unusable();
 }
 
-void FrameSlot::come_to_rest() {
+bool FrameSlot::come_to_rest(std::chrono::milliseconds patience) {
+  if (!working_) return true;
+  if (begun_ && !end(streams_).ok()) return false;
+  if (!passes_within(done_.get(), patience)) return false;
+  rest();
+  return true;
+}
+
+void FrameSlot::rest() {
   if (working_) device_ends_work();
   working_ = false;
 }

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,8 +47,8 @@ class FrameSlot {
   Status initialise();
 
   /// Makes the device copies of source and destination at least `bytes` large each, in the order of
-  /// the stream of the kernels. They never shrink. Nothing of the slot may be in flight.
-  Status reserve(std::size_t bytes, cudaStream_t kernels);
+  /// `stream`. They never shrink. Nothing of the slot may be in flight.
+  Status reserve(std::size_t bytes, cudaStream_t stream);
   /// Where `bytes` bytes of the source that comes next go, not more than were reserved. Both fields
   /// of a frame have room side by side; where they have not, the second waits for the first one's
   /// kernels. Errors: of CUDA.
@@ -59,9 +60,11 @@ class FrameSlot {
   const FrameStreams& streams() const { return streams_; }
 
   /// A frame begins, or its second field: what is enqueued from here on finds the slot's memory
-  /// free.
-  Status begin(const FrameStreams& streams);
-  /// After begin(): what is enqueued from here on comes behind all that stream `owner` has now.
+  /// free. Kernels come behind those on stream `kernels_before`, if there is one: frames use the
+  /// same memory of a plan.
+  Status begin(const FrameStreams& streams, cudaStream_t kernels_before = nullptr);
+  /// After begin(): kernels that are enqueued from here on, and copies back, come behind all that
+  /// stream `owner` has now. Copies to the device do not: they go to memory of the slot.
   Status await_owner(cudaStream_t owner);
   /// Around what is enqueued to bring the source, or a piece of it: kernels that are enqueued from
   /// await_source() on wait for what came before the last end_source().
@@ -97,13 +100,16 @@ class FrameSlot {
 
   /// Nothing of the slot was enqueued that is not known to be over.
   bool at_rest() const { return !working_; }
-  /// Everything that was enqueued is over.
-  void come_to_rest();
+  /// Waits for that at most as long as `patience` says, whether or not the stop signal is raised:
+  /// true if it is so.
+  bool come_to_rest(std::chrono::milliseconds patience);
 
-  /// Gives back everything, in the order of the stream of the kernels.
+  /// Gives back everything, device memory in the order of the stream on which it was taken.
   void release();
 
  private:
+  /// Everything that was enqueued is over.
+  void rest();
   Status grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream);
 
   int device_;  ///< The ordinal that waits count for (wait.h).
@@ -120,7 +126,8 @@ class FrameSlot {
   Event filtered_;                      ///< At the end of kernels that are not timed.
   Event done_;
   bool times_kernels_ = true;
-  bool fresh_ = false;  ///< The copies were taken, and no copy to the device waits for that yet.
+  /// The stream on which the copies were taken, until a frame waits for that.
+  cudaStream_t fresh_on_ = nullptr;
   bool begun_ = false;  ///< A run of the frame was enqueued,
   bool whole_ = false;  ///< and the last one as far as the end of its kernels.
   bool owes_wait_ = false;

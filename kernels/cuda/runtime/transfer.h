@@ -34,8 +34,18 @@ class FrameTransfer {
 
   /// False if both frames lie on the device.
   bool crosses_bus() const { return src_.memory != Memory::kCuda || dst_.memory != Memory::kCuda; }
+  /// True if both frames lie in host memory.
+  bool crosses_twice() const {
+    return src_.memory != Memory::kCuda && dst_.memory != Memory::kCuda;
+  }
 
-  /// Lets all that is enqueued for the frame come behind what the owners of its planes have
+  /// True if planes that no kernel writes go from host memory right to those of an owner: such
+  /// copies wait for the owner.
+  bool brings_to_owner() const {
+    return src_.memory != Memory::kCuda && dst_.memory == Memory::kCuda && !all_filtered();
+  }
+
+  /// Lets all of the frame that reads or writes planes of owners come behind what those have
   /// enqueued. The slot's frame has begun.
   Status await_owners();
 
