@@ -248,7 +248,10 @@ static gboolean gst_cuda_convolve_sink_event(GstBaseTransform* trans, GstEvent* 
     if (type == GST_EVENT_FLUSH_STOP) parts.stream.discard();
     if (type == GST_EVENT_FLUSH_STOP) parts.stop.remove(StopReasons::kFlushing);
     const bool serialized = (gst_event_type_get_flags(type) & GST_EVENT_TYPE_SERIALIZED) != 0;
-    if (type != GST_EVENT_FLUSH_STOP && serialized) parts.stream.drain();
+    if (type == GST_EVENT_EOS)
+      parts.stream.end();
+    else if (type != GST_EVENT_FLUSH_STOP && serialized)
+      parts.stream.drain();
     return true;
   });
   return GST_BASE_TRANSFORM_CLASS(parent_class)->sink_event(trans, event);

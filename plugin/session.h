@@ -85,6 +85,10 @@ class Session {
   /// memory, which nobody may write any more.
   GstFlowReturn finish(SentFrame& frame);
 
+  /// Waits for frames that finish() has not waited for, at the end of the stream: what went wrong
+  /// with them is told now. GST_FLOW_ERROR after posting an error.
+  GstFlowReturn finish_handed_over();
+
   /// The caps must be negotiated anew, with output in system memory, and the frame filtered again.
   static constexpr GstFlowReturn kRenegotiate = GST_FLOW_CUSTOM_ERROR_1;
 
@@ -167,7 +171,8 @@ class Session {
   std::optional<convolve::KernelKind> replaced_kernel_;
   DoubtfulMemory doubtful_;
   Statistics statistics_;
-  StageTimes stage_times_;  ///< Guards itself.
+  bool handed_over_ = false;  ///< A frame was, since finish_handed_over().
+  StageTimes stage_times_;    ///< Guards itself.
 };
 
 }  // namespace cudaconvolve

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugin/frames/cudamemory.h"
 #include "plugin/frames/frames.h"
 #include "plugin/log.h"
 #include "plugin/report.h"
@@ -200,8 +201,26 @@ GstFlowReturn Session::finish(SentFrame& frame) {
     post_error(element_, "the frame could not be filtered", status);
     return GST_FLOW_ERROR;
   }
+  if (frame.is_handed_over()) {
+    mark_read_on_stream(frame.input);
+    handed_over_ = true;
+  }
   if (!frame.dropped) count(frame);
   return GST_FLOW_OK;
+}
+
+GstFlowReturn Session::finish_handed_over() {
+  std::shared_ptr<ActivePlan> plan;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(handed_over_, false)) plan = active_;
+  }
+  if (plan == nullptr) return GST_FLOW_OK;
+  const Status status = plan->device->finish();
+  if (status.ok()) return GST_FLOW_OK;
+  if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
+  post_error(element_, "the last frames could not be filtered", status);
+  return GST_FLOW_ERROR;
 }
 
 void Session::count(const SentFrame& frame) {

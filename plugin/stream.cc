@@ -15,15 +15,19 @@ Stream::Stream(GstBaseTransform* trans, SharedCudaContext& shared,
       session_(GST_ELEMENT(trans), shared, std::move(stop)),
       frames_(
           [this](SentFrame& frame) {
-            return guarded(trans_, GST_FLOW_ERROR, [&] {
-              const GstFlowReturn flow = session_.finish(frame);
-              published_();
-              return flow;
-            });
+            return guarded(trans_, GST_FLOW_ERROR, [&] { return finish(frame); });
           },
-          [this](GstBuffer* output) {
-            return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(trans_), output);
-          }) {}
+          [this](GstBuffer* output) { return push(output); }) {}
+
+GstFlowReturn Stream::finish(SentFrame& frame) {
+  const GstFlowReturn flow = session_.finish(frame);
+  published_();
+  return flow;
+}
+
+GstFlowReturn Stream::push(GstBuffer* output) {
+  return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(trans_), output);
+}
 
 bool Stream::start(const Settings& settings) {
   wanted_ = depth_ = 0;
@@ -155,11 +159,22 @@ GstFlowReturn Stream::filter_in_flight(GstBuffer* input, GstBuffer* output) {
     return flow;
   }
   frame->owns_output = true;
+  // For a frame that nobody waits for here, another thread would only take longer.
+  if (frame->is_handed_over() && frames_.is_clear()) {
+    flow = finish(*frame);
+    return flow == GST_FLOW_OK ? push(frame->take_output()) : flow;
+  }
   return frames_.add(std::move(frame), static_cast<std::size_t>(depth_));
 }
 
 void Stream::drain() {
   const GstFlowReturn flow = frames_.drain();
+  if (failure_ == GST_FLOW_OK) failure_ = flow;
+}
+
+void Stream::end() {
+  drain();
+  const GstFlowReturn flow = session_.finish_handed_over();
   if (failure_ == GST_FLOW_OK) failure_ = flow;
 }
 

@@ -47,6 +47,8 @@ class Stream {
 
   /// Pushes all that is in flight.
   void drain();
+  /// At the end of the stream: drain(), and waits for what others wait for otherwise.
+  void end();
   /// After a flush: forgets all that was in flight.
   void discard();
 
@@ -57,6 +59,8 @@ class Stream {
   void latency(GstQuery* query) const;
 
  private:
+  GstFlowReturn finish(SentFrame& frame);
+  GstFlowReturn push(GstBuffer* output);
   void set_depth(int wanted);
   bool takes_over() const;
   GstFlowReturn take_over(GstBaseTransformClass* base);

@@ -20,7 +20,7 @@ namespace {
 class CudaFrameInFlight final : public FrameInFlight {
  public:
   CudaFrameInFlight(std::shared_ptr<DeviceCore> core, FrameSlot& slot)
-      : core_(std::move(core)), slot_(slot) {}
+      : core_(std::move(core)), slot_(slot), handed_over_(slot.is_handed_over()) {}
 
   ~CudaFrameInFlight() override {
     if (!finished_) (void)finish();
@@ -32,11 +32,14 @@ class CudaFrameInFlight final : public FrameInFlight {
     return core_->finish(slot_, &times_);
   }
 
+  bool is_handed_over() const override { return handed_over_; }
+
   FrameTimes times() const override { return times_; }
 
  private:
   std::shared_ptr<DeviceCore> core_;
   FrameSlot& slot_;
+  const bool handed_over_;
   bool finished_ = false;
   FrameTimes times_;
 };
@@ -67,7 +70,7 @@ class CudaDevice final : public Device {
   Result<std::unique_ptr<FrameInFlight>> send() override {
     const CurrentContext current(core_->context());
     if (!current.status().ok()) return current.status();
-    Result<FrameSlot*> slot = core_->end_frame();
+    Result<FrameSlot*> slot = core_->end_frame(/*may_hand_over=*/true);
     if (!slot.ok()) return slot.status();
     return std::unique_ptr<FrameInFlight>(new CudaFrameInFlight(core_, *slot.value()));
   }

@@ -59,10 +59,12 @@ void prefer_own_allocator(GstBufferPool* pool, Allocation& to) {
 
 /// Configures a pool of CUDA memory, which says how large its frames are: rows lie further apart
 /// than the caps say. False if it takes no such frames.
-bool configure(GstBufferPool* pool, const Request& request, guint min, guint max, guint* size) {
+bool configure(GstBufferPool* pool, const Request& request, const SharedCudaContext& context,
+               guint min, guint max, guint* size) {
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, request.caps, request.frame_bytes, min, max);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  context.give_stream(config);
   if (!gst_buffer_pool_set_config(pool, config)) return false;
   config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);
@@ -73,7 +75,7 @@ bool configure(GstBufferPool* pool, const Request& request, guint min, guint max
 bool offer_cuda_pool(GstQuery* query, const Request& request, const SharedCudaContext& context) {
   GstBufferPool* pool = request.need_pool ? context.new_pool() : nullptr;
   guint size = 0;
-  if (pool != nullptr && configure(pool, request, 0, 0, &size))
+  if (pool != nullptr && configure(pool, request, context, 0, 0, &size))
     gst_query_add_allocation_pool(query, pool, size, 0, 0);
   gst_clear_object(&pool);
   gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -90,7 +92,7 @@ bool choose_cuda_pool(GstQuery* query, const Request& request, const SharedCudaC
     min = max = 0;
   }
   if (pool == nullptr) pool = context.new_pool();
-  const bool usable = pool != nullptr && configure(pool, request, min, max, &size);
+  const bool usable = pool != nullptr && configure(pool, request, context, min, max, &size);
   if (usable) {
     // The base class configures the pool with the first allocator of the query: no other than its
     // own will do.

@@ -22,9 +22,13 @@ struct StreamCalls {
   gpointer (*memory_stream)(GstCudaMemory*) = nullptr;  ///< A GstCudaStream, or null.
   gpointer (*stream_handle)(gpointer) = nullptr;        ///< Its CUstream.
   void (*memory_sync)(GstCudaMemory*) = nullptr;
+  gpointer (*new_stream)(GstCudaContext*) = nullptr;  ///< A mini object.
+  gpointer (*stream_of_pool)(GstStructure*) = nullptr;
+  void (*set_stream_of_pool)(GstStructure*, gpointer) = nullptr;
 
   bool complete() const {
-    return memory_stream != nullptr && stream_handle != nullptr && memory_sync != nullptr;
+    return memory_stream != nullptr && stream_handle != nullptr && memory_sync != nullptr &&
+           new_stream != nullptr && stream_of_pool != nullptr && set_stream_of_pool != nullptr;
   }
 };
 
@@ -42,6 +46,9 @@ const StreamCalls& stream_calls() {
     find(library, "gst_cuda_memory_get_stream", calls.memory_stream);
     find(library, "gst_cuda_stream_get_handle", calls.stream_handle);
     find(library, "gst_cuda_memory_sync", calls.memory_sync);
+    find(library, "gst_cuda_stream_new", calls.new_stream);
+    find(library, "gst_buffer_pool_config_get_cuda_stream", calls.stream_of_pool);
+    find(library, "gst_buffer_pool_config_set_cuda_stream", calls.set_stream_of_pool);
     dlclose(library);
     return calls;
   }();
@@ -104,6 +111,19 @@ void* cuda_memory_stream(GstBuffer* buffer) {
   for (guint n = 0; n < count; ++n)
     calls.memory_sync(cuda_memory(buffer, n));
   return nullptr;
+}
+
+bool is_written_by_cpu(GstBuffer* buffer, guint n) {
+  return GST_MEMORY_FLAG_IS_SET(gst_buffer_peek_memory(buffer, n),
+                                GST_CUDA_MEMORY_TRANSFER_NEED_UPLOAD);
+}
+
+void mark_read_on_stream(GstBuffer* buffer) {
+  // GST_CUDA_MEMORY_TRANSFER_NEED_SYNC of 1.24. Others may set flags of the memory meanwhile.
+  constexpr guint kNeedSync = guint{GST_MEMORY_FLAG_LAST} << 2;
+  const guint count = gst_buffer_n_memory(buffer);
+  for (guint n = 0; n < count; ++n)
+    g_atomic_int_or(&GST_MINI_OBJECT_CAST(gst_buffer_peek_memory(buffer, n))->flags, kNeedSync);
 }
 
 void keep_context_of(GstMemory* memory) {
@@ -236,6 +256,21 @@ GstBufferPool* SharedCudaContext::new_pool() const {
   GstBufferPool* const pool = gst_cuda_buffer_pool_new(context);
   gst_object_unref(context);
   return pool;
+}
+
+void SharedCudaContext::give_stream(GstStructure* config) const {
+  const StreamCalls& calls = stream_calls();
+  if (!calls.complete()) return;
+  gpointer stream = calls.stream_of_pool(config);
+  if (stream == nullptr) {
+    GstCudaContext* context = state_->ref();
+    if (context == nullptr) return;
+    stream = calls.new_stream(context);
+    gst_object_unref(context);
+    if (stream == nullptr) return;
+    calls.set_stream_of_pool(config, stream);
+  }
+  gst_mini_object_unref(GST_MINI_OBJECT_CAST(stream));
 }
 
 bool SharedCudaContext::made(GstBufferPool* pool) const {

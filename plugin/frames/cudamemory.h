@@ -31,6 +31,14 @@ const GstVideoInfo& cuda_memory_layout(GstBuffer* buffer);
 /// with it, or null. Memory of several streams is waited for here.
 void* cuda_memory_stream(GstBuffer* buffer);
 
+/// True if memory `n` of `buffer`, which is in CUDA memory, waits in host memory: mapping it begins
+/// a copy, and who wrote it may write there again as soon as the buffer comes back.
+bool is_written_by_cpu(GstBuffer* buffer, guint n);
+
+/// Lets who waits for the memory of `buffer`, which is in CUDA memory with a stream, wait for that
+/// stream, though nobody has written it: it may still be read there.
+void mark_read_on_stream(GstBuffer* buffer);
+
 /// Tells the leaks tracer that the context of `memory`, if it is CUDA memory, is kept for good.
 void keep_context_of(GstMemory* memory);
 
@@ -72,6 +80,10 @@ class SharedCudaContext {
 
   /// A pool of frames in CUDA memory in this context, not configured; null if there is none.
   GstBufferPool* new_pool() const;
+
+  /// Gives the memory of a pool that is configured with `config` a stream, if GStreamer knows
+  /// streams and it has none: then frames are pushed while they are still being made.
+  void give_stream(GstStructure* config) const;
 
   /// True if `pool` is such a pool.
   bool made(GstBufferPool* pool) const;

@@ -27,6 +27,10 @@ struct SharedCudaContext::State {};
 SharedCudaContext::SharedCudaContext() = default;
 SharedCudaContext::~SharedCudaContext() = default;
 
+bool is_written_by_cpu(GstBuffer*, guint) {
+  return false;
+}
+void mark_read_on_stream(GstBuffer*) {}
 void SharedCudaContext::offer(GstElement*, GstContext*, int) {}
 bool SharedCudaContext::answer(GstElement*, GstQuery*) {
   return false;
@@ -49,6 +53,7 @@ void* SharedCudaContext::handle() const {
 GstBufferPool* SharedCudaContext::new_pool() const {
   return nullptr;
 }
+void SharedCudaContext::give_stream(GstStructure*) const {}
 bool SharedCudaContext::made(GstBufferPool*) const {
   return false;
 }

@@ -180,6 +180,7 @@ Status MappedFrame::map(GstBuffer* buffer, const GstVideoInfo& info, const Frame
     while (m < map_count_ && blocks[m] != block)
       ++m;
     if (m == map_count_) {
+      if (on_device && is_written_by_cpu(buffer, block)) view_.owner_may_wait = false;
       if (!gst_buffer_map_range(buffer, block, whole_planes ? 1 : -1, &maps_[m], flags))
         return Status(convolve::Code::kDeviceError,
                       on_device ? "the buffer's CUDA memory cannot be mapped"

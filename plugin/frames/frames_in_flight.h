@@ -40,6 +40,12 @@ class FramesInFlight {
   /// Waits, after a flush, until no frame is left, and forgets what they came to.
   void discard();
 
+  /// True if none is in flight, and none has failed that no caller knows of.
+  bool is_clear() const {
+    const std::lock_guard lock(mutex_);
+    return frames_.empty() && failure_ == GST_FLOW_OK;
+  }
+
   /// How many are in flight now; any thread may ask.
   std::size_t count() const {
     const std::lock_guard lock(mutex_);

@@ -59,6 +59,7 @@ struct SentFrame {
   convolve::Status sent;  ///< What sending it came to; if it failed there is no `frame`.
   std::unique_ptr<convolve::FrameInFlight> frame;
 
+  bool is_handed_over() const { return frame != nullptr && frame->is_handed_over(); }
   bool comes_in_cuda_memory() const { return source->view().memory == convolve::Memory::kCuda; }
   bool leaves_in_cuda_memory() const {
     return destination->view().memory == convolve::Memory::kCuda;

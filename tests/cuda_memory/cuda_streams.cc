@@ -24,7 +24,7 @@ Hold::Hold() : go_(std::make_shared<std::atomic<bool>>(false)) {}
 #ifdef HAVE_STREAMS
 namespace {
 
-constexpr std::chrono::milliseconds kLate{2};
+constexpr std::chrono::milliseconds kLate{5};
 constexpr std::chrono::seconds kLongestHold{4};
 
 /// Of the driver: a function of the host that is called when its turn on the stream comes.
@@ -98,15 +98,22 @@ GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& 
   return pool;
 }
 
+bool copy(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of) {
+  const CUstream stream = stream_of(of);
+  if (stream == nullptr || !gst_cuda_context_push(memory_of(of)->context)) return false;
+  const bool asked = copy_planes(from, to, info, stream);
+  gst_cuda_context_pop(nullptr);
+  return asked;
+}
+
 bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of) {
   const CUstream stream = stream_of(of);
   const auto be_late = [](void*) { std::this_thread::sleep_for(kLate); };
   if (stream == nullptr || launch_host_function() == nullptr) return false;
   if (!gst_cuda_context_push(memory_of(of)->context)) return false;
-  const bool asked = launch_host_function()(stream, be_late, nullptr) == CUDA_SUCCESS &&
-                     copy_planes(from, to, info, stream);
+  const bool asked = launch_host_function()(stream, be_late, nullptr) == CUDA_SUCCESS;
   gst_cuda_context_pop(nullptr);
-  return asked;
+  return asked && copy(from, to, info, of);
 }
 
 bool Hold::up(GstBuffer* of) {
@@ -138,6 +145,10 @@ bool await_stream_of(GstBuffer* buffer) {
 
 GstBufferPool* new_pool_of_a_stream(const Context&, const GstVideoInfo&, guint) {
   return nullptr;
+}
+
+bool copy(GstBuffer*, GstBuffer*, const GstVideoInfo&, GstBuffer*) {
+  return false;
 }
 
 bool copy_late(GstBuffer*, GstBuffer*, const GstVideoInfo&, GstBuffer*) {

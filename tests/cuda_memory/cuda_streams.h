@@ -17,9 +17,10 @@ namespace cuda_frames {
 GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& info, guint count);
 
 /// Asks for a copy of the picture in `from` to `to`, which are frames of `info` in CUDA memory, on
-/// the stream that the memory of `of`, one of the two, belongs to. The copy begins two milliseconds
-/// after all that this stream has been asked for before. False if there is no such stream, or if
-/// the driver refuses.
+/// the stream that the memory of `of`, one of the two, belongs to, behind all that this stream has
+/// been asked for before. False if there is no such stream, or if the driver refuses.
+bool copy(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of);
+/// The copy begins five milliseconds later than it might.
 bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of);
 
 /// Holds up streams until it is let go, or goes.

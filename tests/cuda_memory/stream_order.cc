@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The element between neighbours that are slow on streams of their own, as they may be from
 // GStreamer 1.24 on: a producer that still writes a frame when it is pushed, and a consumer that
-// still reads one when it gives the memory back. Each frame is compared with the exact picture.
+// still reads one when it gives the memory back. The other neighbour uses its memory as early as
+// the streams allow. Each frame is compared with the exact picture.
 //
 // A neighbour that is held up for good must hold up no other element, which may share streams with
 // its own.
@@ -53,41 +54,7 @@ GstBuffer* acquire(GstBufferPool* pool, int number) {
   return buffer;
 }
 
-/// Frames are complete some milliseconds after they were pushed, and what is in their memory until
-/// then is another one. What is wrong, or nothing.
-std::string with_slow_producer(int frames, int depth) {
-  const GstVideoInfo info = frame_info();
-  Line line(settings(depth));
-  line.set_caps(info, {true, true});
-  const Context context = line.context();
-  // The pool has a buffer for each frame, so that none waits until the element gives one back.
-  GstBufferPool* pool =
-      cuda_frames::new_pool_of_a_stream(context, info, static_cast<guint>(frames));
-  std::string problem;
-  if (pool == nullptr || !gst_buffer_pool_set_active(pool, TRUE)) problem = "no pool of a stream";
-  std::vector<GstBuffer*> pictures;  // What is copied late must live until then.
-  const int first = depth * kNumbersOfDepth, end = first + frames;
-  for (int n = first; n < end && problem.empty(); ++n) {
-    pictures.push_back(cuda_frames::upload(context, info, frame_of(info, n), n));
-    GstBuffer* buffer = acquire(pool, n);
-    if (pictures.back() == nullptr || buffer == nullptr)
-      problem = "no device memory";
-    else if (!cuda_frames::copy_late(pictures.back(), buffer, info, buffer))
-      problem = "the driver refuses a copy on the stream";
-    else if (line.push_buffer(gst_buffer_ref(buffer)) != GST_FLOW_OK)
-      problem = "the element refuses a frame";
-    gst_clear_buffer(&buffer);
-  }
-  for (int n = first; n < end && problem.empty(); ++n)
-    problem = line.take(n, kMask, /*out_cuda=*/true);
-  for (GstBuffer*& picture : pictures)
-    gst_clear_buffer(&picture);
-  if (pool != nullptr) gst_buffer_pool_set_active(pool, FALSE);
-  gst_clear_object(&pool);
-  return problem;
-}
-
-/// Offers a pool of few frames of one stream, which come back while they are still read.
+/// Offers a pool of few frames of one stream.
 GstPadProbeReturn offer_pool(GstPad*, GstPadProbeInfo* info, gpointer pool) {
   GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
   if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
@@ -101,59 +68,119 @@ GstPadProbeReturn offer_pool(GstPad*, GstPadProbeInfo* info, gpointer pool) {
   return GST_PAD_PROBE_HANDLED;
 }
 
-/// Copies each frame that comes, late, and gives its memory back at once.
-std::string with_slow_consumer(int frames, int depth) {
-  const GstVideoInfo info = frame_info();
-  const Context context = cuda_frames::new_context();
-  Line line(settings(depth));
-  GstContext* shared = cuda_frames::as_gst_context(context);
-  gst_element_set_context(line.element(), shared);
-  gst_context_unref(shared);
-  GstBufferPool* pool = cuda_frames::new_pool_of_a_stream(context, info, kFramesOfPool);
-  if (pool == nullptr) return "no pool of a stream";
-  gst_pad_add_probe(line.harness().get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_pool,
-                    pool, nullptr);
-  line.set_caps(info, {true, true});
-  line.use_context(context);
+/// Which neighbour of the element is slow. Neither waits for its own work: the other one is as
+/// hasty as it may be.
+enum class Slow {
+  /// Frames are complete milliseconds after they were pushed; the consumer reads what comes at
+  /// once.
+  kProducer,
+  /// Frames are read milliseconds after their memory was given back; the producer writes the next
+  /// ones at once to memory that it has got back, which kernels may not have read yet.
+  kConsumer,
+};
 
-  std::string problem, refusal;
-  std::vector<GstBuffer*> read;
-  // In a thread of its own, as the element waits for frames of the pool to come back. It takes all
-  // frames whatever is wrong with one.
-  std::thread consumer([&] {
-    for (int n = 0; n < frames; ++n) {
-      GstBuffer* buffer = gst_harness_pull(line.harness().get());
+/// Both neighbours work with frames on streams of their own.
+class Neighbours {
+ public:
+  Neighbours(Slow slow, int frames, int depth)
+      : slow_(slow), frames_(frames), first_(2 * depth * kNumbersOfDepth), line_(settings(depth)) {
+    if (slow == Slow::kConsumer) first_ += frames;
+    gst_element_set_context(line_.element(), shared_);
+    // Only memory that is used again shows that somebody reads it too late.
+    const bool reuses = slow == Slow::kConsumer;
+    from_ = cuda_frames::new_pool_of_a_stream(context_, info_,
+                                              reuses ? kFramesOfPool : static_cast<guint>(frames));
+    to_ = cuda_frames::new_pool_of_a_stream(context_, info_, kFramesOfPool);
+    if (reuses)
+      gst_pad_add_probe(line_.harness().get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+                        offer_pool, to_, nullptr);
+    line_.set_caps(info_, {true, true});
+    line_.use_context(context_);
+  }
+  ~Neighbours() {
+    for (std::vector<GstBuffer*>* buffers : {&pictures_, &read_})
+      for (GstBuffer*& buffer : *buffers)
+        gst_clear_buffer(&buffer);
+    if (from_ != nullptr) gst_buffer_pool_set_active(from_, FALSE);
+    gst_clear_object(&from_);
+    gst_clear_object(&to_);
+    gst_context_unref(shared_);
+  }
+  Neighbours(const Neighbours&) = delete;
+  Neighbours& operator=(const Neighbours&) = delete;
+
+  /// What is wrong, or nothing.
+  std::string run() {
+    if (from_ == nullptr || to_ == nullptr || !gst_buffer_pool_set_active(from_, TRUE))
+      return "no pool of a stream";
+    // Before any is pushed, so that pushing is faster than who is slow.
+    for (int n = 0; n < frames_; ++n) {
+      pictures_.push_back(cuda_frames::upload(context_, info_, frame_of(info_, first_ + n), 0));
+      read_.push_back(cuda_frames::upload(context_, info_, frame_of(info_, -1)));
+      if (pictures_.back() == nullptr || read_.back() == nullptr) return "no device memory";
+    }
+    std::string lost, refused;
+    // In a thread of its own, as the element waits for frames of a pool to come back.
+    std::thread consumer([&] { lost = consume(); });
+    refused = produce();
+    consumer.join();
+    if (!refused.empty()) return refused;
+    return lost.empty() ? compare() : lost;
+  }
+
+ private:
+  std::string produce() {
+    for (int n = 0; n < frames_; ++n) {
+      GstBuffer* const buffer = acquire(from_, first_ + n);
+      if (buffer == nullptr) return "no frame comes back";
+      const auto copy = slow_ == Slow::kProducer ? cuda_frames::copy_late : cuda_frames::copy;
+      if (!copy(pictures_[static_cast<std::size_t>(n)], buffer, info_, buffer))
+        return "the driver refuses a copy on the stream";
+      if (line_.push_buffer(buffer) != GST_FLOW_OK) return "the element refuses a frame";
+    }
+    return {};
+  }
+
+  /// Takes all frames, whatever is wrong with one.
+  std::string consume() {
+    std::string problem;
+    for (int n = 0; n < frames_; ++n) {
+      GstBuffer* const buffer = gst_harness_pull(line_.harness().get());
       if (buffer == nullptr) {
-        problem = "frame " + std::to_string(n) + " is lost";
-        gst_buffer_pool_set_flushing(pool, TRUE);  // The element waits no longer.
-        return;
+        gst_buffer_pool_set_flushing(to_, TRUE);  // The element waits no longer.
+        return "frame " + std::to_string(n) + " is lost";
       }
-      read.push_back(cuda_frames::upload(context, info, frame_of(info, -1)));
-      if (read.back() == nullptr)
-        problem = "no device memory";
-      else if (!cuda_frames::copy_late(buffer, read.back(), info, buffer))
-        problem = "no frame of the pool of a stream comes, or the driver refuses a copy";
-      if (n == frames - 1) (void)cuda_frames::await_stream_of(buffer);
+      const auto copy = slow_ == Slow::kConsumer ? cuda_frames::copy_late : cuda_frames::copy;
+      if (!copy(buffer, read_[static_cast<std::size_t>(n)], info_, buffer))
+        problem = "frames come without a stream, or the driver refuses a copy";
+      if (n == frames_ - 1) (void)cuda_frames::await_stream_of(buffer);
       gst_buffer_unref(buffer);
     }
-  });
-  const int first = (depth + 1) * kNumbersOfDepth;
-  for (int n = first; n < first + frames && refusal.empty(); ++n)
-    if (line.push(n) != GST_FLOW_OK) refusal = "the element refuses a frame";
-  consumer.join();
-  if (problem.empty()) problem = refusal;
-  for (int n = 0; n < frames && problem.empty(); ++n) {
-    const std::int64_t differing = oracle::differing_samples(
-        info, cuda_frames::picture_of(read[n], info),
-        oracle::expected(info, frame_of(info, first + n), kMask, oracle::Options()));
-    if (differing > 0)
-      problem = "frame " + std::to_string(n) + ": " + std::to_string(differing) + " samples differ";
+    return problem;
   }
-  for (GstBuffer*& copy : read)
-    gst_clear_buffer(&copy);
-  gst_object_unref(pool);
-  return problem;
-}
+
+  std::string compare() const {
+    for (int n = 0; n < frames_; ++n) {
+      const std::int64_t differing = oracle::differing_samples(
+          info_, cuda_frames::picture_of(read_[static_cast<std::size_t>(n)], info_),
+          oracle::expected(info_, frame_of(info_, first_ + n), kMask, oracle::Options()));
+      if (differing > 0)
+        return "frame " + std::to_string(n) + ": " + std::to_string(differing) + " samples differ";
+    }
+    return {};
+  }
+
+  const Slow slow_;
+  const int frames_;
+  int first_;
+  const GstVideoInfo info_ = frame_info();
+  const Context context_ = cuda_frames::new_context();
+  GstContext* const shared_ = cuda_frames::as_gst_context(context_);
+  GstBufferPool* from_ = nullptr;
+  GstBufferPool* to_ = nullptr;
+  std::vector<GstBuffer*> pictures_, read_;
+  Line line_;
+};
 
 constexpr int kHeldNumber = 900000;
 
@@ -262,8 +289,8 @@ int main(int argc, char** argv) {
   };
   for (const int depth : kDepths) {
     const std::string which = ", async-depth " + std::to_string(depth);
-    judge("slow producer" + which, with_slow_producer(frames, depth));
-    judge("slow consumer" + which, with_slow_consumer(frames, depth));
+    judge("slow producer" + which, Neighbours(Slow::kProducer, frames, depth).run());
+    judge("slow consumer" + which, Neighbours(Slow::kConsumer, frames, depth).run());
   }
   for (const Memories memories : {Memories{true, true}, {true, false}, {false, true}})
     judge("beside a held neighbour, " + cuda_frames::text(memories),

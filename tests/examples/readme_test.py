@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Runs every gst-launch line of README.md and docs/masks.md, as it stands there.
+"""Runs every gst-launch line of README.md, docs/masks.md and docs/recipes.md, as it stands there.
 
 Two things are changed: pictures go to a fakesink instead of a screen, and lines that insist on CUDA
 run only if CUDACONVOLVE_TEST_BACKEND=cuda; elsewhere they have to fail with a message.
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PAGES = ("README.md", "docs/masks.md")
+PAGES = ("README.md", "docs/masks.md", "docs/recipes.md")
 TIME_LIMIT = 120
 # What the lines read: a photograph and a clip of six seconds.
 MAKE_PHOTO = f"gst-launch-1.0 -q filesrc location={ROOT}/tests/examples/contact-sheet.png ! pngdec ! " \

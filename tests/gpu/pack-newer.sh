@@ -33,10 +33,11 @@ cp -r "$packed"/{module,module-fault} "$dest"
 # root's has no CUDA code.
 list=$(mktemp)
 folders=("$root"/build/tests/{check,cuda_memory,gpu})
-[[ ! -d $root/build/tests/benchmarks/pipelines ]] || folders+=("$root/build/tests/benchmarks/pipelines")
 find "${folders[@]}" -type f -executable ! -name '*.so*' ! -path '*.p/*' ! -name 'context*_fake' \
   ! -name contexts_check ! -name cuda_memory_check ! -name start_stop ! -name sweep >"$list"
 while read -r program; do copy "$program" "$dest/tests"; done <"$list"
+# This one, built against the older GStreamer, knows the bus.
+[[ ! -f $packed/tests/bench_pipelines ]] || cp "$packed/tests/bench_pipelines" "$dest/tests"
 for tool in "${tools[@]}"; do copy "$root/usr/bin/$tool" "$dest/bin"; done
 copy "$root/$triplet/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner" "$dest/bin"
 for plugin in "${plugins[@]}"; do

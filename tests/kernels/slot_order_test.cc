@@ -103,6 +103,91 @@ TEST(SlotOrder, KernelsWaitForAnOwnerAndUploadsDoNot) {
   EXPECT_FALSE(too_early);
 }
 
+/// Enqueues a frame that lies in memory of two owners, in one run or as two fields, each
+/// with a kernel that is late and then counts. The first field has owners if `both_owned`.
+void run_owned(FrameSlot& slot, const FrameStreams& streams, std::atomic<int>& made,
+               cudaStream_t owner, cudaStream_t other, bool fields, bool both_owned) {
+  for (int field = 0; field < (fields ? 2 : 1); ++field) {
+    EXPECT_TRUE(slot.begin(streams).ok());
+    EXPECT_TRUE(slot.await_owner(owner).ok());
+    if (field == 1 || !fields || both_owned) slot.hand_over_to(owner, other);
+    slot.owe_wait();
+    EXPECT_TRUE(slot.begin_kernels().ok());
+    fake_cudart::launch(streams.kernels, [&made] {
+      std::this_thread::sleep_for(kLate);
+      ++made;
+    });
+    EXPECT_TRUE(slot.end_kernels().ok());
+  }
+}
+
+// Nobody waits for a frame that is handed over but the streams of its owners.
+TEST(SlotOrder, OwnersWaitForAFrameThatIsHandedOver) {
+  const cudaStream_t kernels = fake_cudart::make_stream();
+  const FrameStreams streams{kernels, kernels, kernels};
+  const cudaStream_t owners[] = {fake_cudart::make_stream(), fake_cudart::make_stream()};
+  for (const bool fields : {false, true})
+    for (const bool same : {false, true}) {
+      const auto slot = new_slot();
+      slot->time_kernels(false);
+      const int wanted = fields ? 2 : 1;
+      std::atomic<int> made{0}, seen[2] = {0, 0};
+      run_owned(*slot, streams, made, owners[0], owners[same ? 0 : 1], fields, true);
+      EXPECT_TRUE(slot->end(streams, /*may_hand_over=*/true).ok());
+      EXPECT_TRUE(slot->is_handed_over());
+      for (int n = 0; n < 2; ++n)
+        fake_cudart::launch(owners[n], [&made, &seen, n] { seen[n] = made.load(); });
+      EXPECT_TRUE(slot->finish().ok());
+      EXPECT_LT(made, wanted) << "finish() waits";
+      EXPECT_TRUE(slot->at_rest()) << "with what is not its owners'";
+      EXPECT_EQ(slot->times().kernels, 0u);
+      while (made < wanted)
+        std::this_thread::yield();
+      std::this_thread::sleep_for(kLate);  // In which the owners look.
+      for (int n = 0; n < (same ? 1 : 2); ++n)
+        EXPECT_EQ(seen[n], wanted) << "owner " << n;
+      slot->release();
+    }
+}
+
+// A frame is waited for if one of its fields has no owners, and if the caller says so.
+TEST(SlotOrder, OtherFramesAreWaitedFor) {
+  const cudaStream_t kernels = fake_cudart::make_stream();
+  const FrameStreams streams{kernels, kernels, kernels};
+  const cudaStream_t owner = fake_cudart::make_stream();
+  for (const bool fields : {false, true}) {
+    const auto slot = new_slot();
+    std::atomic<int> made{0};
+    run_owned(*slot, streams, made, owner, owner, fields, /*both_owned=*/false);
+    EXPECT_TRUE(slot->end(streams, /*may_hand_over=*/fields).ok());
+    EXPECT_FALSE(slot->is_handed_over()) << fields;
+    EXPECT_TRUE(slot->finish().ok());
+    EXPECT_EQ(made, fields ? 2 : 1);
+    EXPECT_TRUE(slot->at_rest());
+    slot->release();
+  }
+}
+
+// The slot of a frame that is handed over takes the next one, which comes behind it.
+TEST(SlotOrder, ASlotIsUsedAgainBehindAFrameThatIsHandedOver) {
+  const cudaStream_t kernels = fake_cudart::make_stream();
+  const FrameStreams alone{kernels, kernels, kernels}, apart = new_streams();
+  const cudaStream_t owner = fake_cudart::make_stream();
+  for (const FrameStreams& next : {alone, apart}) {
+    const auto slot = new_slot();
+    slot->time_kernels(false);
+    std::atomic<int> made{0}, seen{0};
+    run_owned(*slot, alone, made, owner, owner, false, true);
+    EXPECT_TRUE(slot->end(alone, /*may_hand_over=*/true).ok());
+    EXPECT_TRUE(slot->finish().ok());
+    EXPECT_TRUE(slot->begin(next, kernels).ok());
+    run(
+        *slot, [] {}, [&] { seen = made.load(); });
+    expect_ends(*slot, next);
+    EXPECT_EQ(seen, 1);
+  }
+}
+
 // Memory is taken and cleared on a stream that may be none of the frame's.
 TEST(SlotOrder, FreshMemoryIsClearedBeforeAnyStreamUsesIt) {
   const FrameStreams streams = new_streams();

@@ -374,7 +374,10 @@ TEST_F(StagingTest, AFrameOfNothingWaitsForOneLeftBehind) {
         std::this_thread::yield();
     });
     ASSERT_TRUE(run(*way, streams_, from, lost).ok());
-    fake_cudart::launch(streams_.download, [&passed] { passed = true; });
+    fake_cudart::launch(streams_.download, [&passed] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      passed = true;
+    });
     ASSERT_TRUE(way->end(streams_).ok());
     stop.raise();
     EXPECT_EQ(way->finish().code(), Code::kStopped);
@@ -404,16 +407,21 @@ TEST_F(StagingTest, RunsOnOtherStreamsAreBothAwaited) {
     HostPlane to_top(2000, 100, 0, false), to_bottom(2000, 100, 0, false);
     top.fill(random_);
     bottom.fill(random_);
-    std::atomic<bool> passed{false};
+    std::atomic<int> passed{0};
     ASSERT_TRUE(run(*way, first, top, to_top).ok());
-    fake_cudart::launch(first.download, [&passed] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(30));
-      passed = true;
-    });
+    // What others wait for is over before that which they might forget.
+    int late = 90;
+    for (const cudaStream_t stream : {first.upload, first.kernels, first.download}) {
+      fake_cudart::launch(stream, [&passed, late] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(late));
+        ++passed;
+      });
+      late -= 30;
+    }
     ASSERT_TRUE(run(*way, second, bottom, to_bottom).ok());
     ASSERT_TRUE(way->end(second).ok());
     ASSERT_TRUE(way->finish().ok());
-    EXPECT_TRUE(passed);
+    EXPECT_EQ(passed, 3);
     expect_filtered(top.dense(), to_top, "first run");
     expect_filtered(bottom.dense(), to_bottom, "second run");
     way->release();

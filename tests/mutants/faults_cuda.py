@@ -160,7 +160,7 @@ CUDA = [
     Fault("cuda-frames-are-never-timed", "kernels/cuda/runtime/device_core.cc",
           "measures_stages_ || frames_++ % kTimedOnceIn == 0", "false", cuda=True),
     Fault("cuda-second-field-over-the-first", "kernels/cuda/runtime/frame_slot.cc",
-          "  if (status.ok() && begun_) status = follow(streams.kernels, streams.download, done_);\n",
+          "    if (status.ok()) status = follow(streams.kernels, before.download, done_);\n",
           "", cuda=True),
     Fault("cuda-frames-share-a-slot", "kernels/cuda/runtime/device_core.cc",
           "  current_ = nullptr;\n", "", cuda=True),

@@ -89,6 +89,8 @@ struct FrameView {
   /// kCuda: the cudaStream_t on which the owner of the planes may still be at work with them. Ours
   /// comes behind it; null if nobody is.
   void* owner_stream = nullptr;
+  /// That stream may wait for the frame in the place of the host.
+  bool owner_may_wait = true;
 };
 
 /// True if each of `rows` rows, the first at address `first` and one `pitch` bytes behind the

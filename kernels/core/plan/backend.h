@@ -61,6 +61,12 @@ class FrameInFlight {
   /// success are the destination planes valid. From any thread, while others use the device.
   virtual Status finish() = 0;
 
+  /// True if finish() does not wait for the frame: it lies in device memory, before and after,
+  /// whose owners' streams wait for it. What is enqueued there from now on finds the frame
+  /// filtered, and its source no longer read. What goes wrong with it on the device is told of a
+  /// frame that follows, or by Device::finish().
+  virtual bool is_handed_over() const { return false; }
+
   /// After finish(). Some devices know the time of kernels of some frames only, and that of copies
   /// across the bus of none, before Device::measure_stages() is called.
   virtual FrameTimes times() const = 0;

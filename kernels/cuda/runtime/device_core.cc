@@ -22,6 +22,12 @@ constexpr std::uint64_t kTimedOnceIn = 16;
 /// Up to so many elements have a queue of the driver each for their kernels and copies.
 constexpr long kFewElements = 4;
 
+/// After so many frames that were handed over the host waits for those of the last such wait: then
+/// up to twice as many are on their way, and the device has as many to do while the host wakes.
+constexpr std::uint64_t kFramesOfPace = 8;
+/// Frames whose kernels take so long are waited for one by one.
+constexpr std::chrono::milliseconds kLongKernels{1};
+
 Status attribute(int& value, cudaDeviceAttr which, int device) {
   return CONVOLVE_CUDA(cudaDeviceGetAttribute(&value, which, device));
 }
@@ -105,6 +111,11 @@ Status DeviceCore::initialise() {
   Result<Event> done = Event::make(cudaEventDisableTiming);
   if (!done.ok()) return done.status();
   done_ = std::move(done.value());
+  Result<Event> paced = Event::make(cudaEventDisableTiming);
+  if (!paced.ok()) return paced.status();
+  paced_ = std::move(paced.value());
+  for (StreamSpans* spans : {&timed_before_, &timed_after_})
+    if (Status status = spans->enable(); !status.ok()) return status;
   return set_frames_in_flight(1);
 }
 
@@ -120,8 +131,10 @@ DeviceCore::~DeviceCore() {
   slots_.clear();
   staging_.release();
   sweep_mask_slots(context_.id);
-  done_ = Event();
-  frees_ = Event();
+  for (Event* event : {&done_, &frees_, &paced_})
+    *event = Event();
+  for (StreamSpans* spans : {&timed_before_, &timed_after_})
+    spans->release();
   stream_ = Stream();
   shared_ = SharedStreams();
   download_ = Stream();
@@ -173,7 +186,9 @@ Status DeviceCore::make_copy_streams() {
 
 Status DeviceCore::begin(FrameSlot& slot, const FrameStreams& streams) {
   // The first frame of a plan is timed, so its kernels come behind what fills the plan's memory.
-  return slot.begin(streams, std::exchange(last_kernels_, streams.kernels));
+  Status status = slot.begin(streams, last_kernels_);
+  if (status.ok()) last_kernels_ = streams.kernels;
+  return status;
 }
 
 void DeviceCore::order_frees() {
@@ -230,7 +245,10 @@ Status DeviceCore::reserve_frames(std::size_t bytes) {
   frame_bytes_ = std::max(frame_bytes_, bytes);
   coming_bytes_ = bytes;
   frames_ = 0;
-  short_kernels_ = false;
+  short_kernels_ = pace_known_ = false;
+  timed_ns_ = 0;
+  timed_before_.clear();
+  timed_after_.clear();
   return {};
 }
 
@@ -251,11 +269,16 @@ Result<FrameSlot*> DeviceCore::frame() {
   return slot;
 }
 
-Result<FrameSlot*> DeviceCore::end_frame() {
+Result<FrameSlot*> DeviceCore::end_frame(bool may_hand_over) {
   Result<FrameSlot*> slot = frame();
   if (!slot.ok()) return slot;
   current_ = nullptr;
-  if (Status status = slot.value()->end(streams(/*may_share=*/false)); !status.ok()) {
+  // Of the first frame it is to be known how long kernels take. Where they take long, the host
+  // would be far ahead, and gains nothing.
+  may_hand_over = may_hand_over && !measures_stages_ && frames_ > 1 &&
+                  std::chrono::nanoseconds(last_kernel_ns_) < kLongKernels;
+  Status status = slot.value()->end(streams(/*may_share=*/false), may_hand_over);
+  if (!status.ok()) {
     FrameTimes unused;
     (void)finish(*slot.value(), &unused);
     return status;
@@ -263,9 +286,32 @@ Result<FrameSlot*> DeviceCore::end_frame() {
   return slot;
 }
 
+/// Frames that are handed over are not waited for one by one.
+Status DeviceCore::pace(FrameSlot& slot) {
+  if (slot.kernels_are_timed()) timed_after_ = slot.exchange_kernel_spans(std::move(timed_after_));
+  if (++handed_over_ % kFramesOfPace != 0) return {};
+  Status status;
+  if (pace_known_) {
+    const Waiting waiting{std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::nanoseconds(last_kernel_ns_) * kFramesOfPace)};
+    status = wait_for(paced_.get(), context_.device, stop_.get(), waiting);
+    // The owners' streams wait on, whatever the stop is for.
+    if (status.code() == Code::kStopped) return {};
+    if (!status.ok()) return status;
+    timed_ns_ = timed_before_.sum();
+  }
+  std::swap(timed_before_, timed_after_);
+  timed_after_.clear();
+  status = CONVOLVE_CUDA(cudaEventRecord(paced_.get(), stream_.get()));
+  pace_known_ = status.ok();
+  return status;
+}
+
 Status DeviceCore::finish(FrameSlot& slot, FrameTimes* times) {
   Status status = slot.finish();
   *times = slot.times();
+  if (status.ok() && slot.is_handed_over()) status = pace(slot);
+  if (slot.is_handed_over()) times->kernels = std::exchange(timed_ns_, 0);  // Of one before it.
   if (times->kernels > 0) {
     last_kernel_ns_ = times->kernels;
     short_kernels_ = std::chrono::nanoseconds(times->kernels) < crossing_time(coming_bytes_);
@@ -276,7 +322,7 @@ Status DeviceCore::finish(FrameSlot& slot, FrameTimes* times) {
 }
 
 Status DeviceCore::finish() {
-  Result<FrameSlot*> slot = end_frame();
+  Result<FrameSlot*> slot = end_frame(/*may_hand_over=*/false);
   if (!slot.ok()) return slot.status();
   FrameTimes unused;
   Status status = finish(*slot.value(), &unused);

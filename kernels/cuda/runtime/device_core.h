@@ -89,7 +89,7 @@ class DeviceCore {
 
   /// All of the frame that is being enqueued has been: its slot, to be waited for by finish(slot)
   /// in any thread, one at a time. Without such a frame, one that is of nothing.
-  Result<FrameSlot*> end_frame();
+  Result<FrameSlot*> end_frame(bool may_hand_over);
   /// FrameSlot::finish(), and the slot is free again. `times`: FrameSlot::times().
   Status finish(FrameSlot& slot, FrameTimes* times);
 
@@ -105,6 +105,7 @@ class DeviceCore {
  private:
   DeviceCore(const Context& context, LogCallback log, std::shared_ptr<const StopSignal> stop);
   Status initialise();
+  Status pace(FrameSlot& slot);
   Result<std::unique_ptr<FrameSlot>> make_slot() const;
 
   Context context_;
@@ -126,6 +127,13 @@ class DeviceCore {
   bool times_kernels_ = true;  ///< Of the frame that was begun last.
   /// The kernels of such frames take less than a crossing.
   std::atomic<bool> short_kernels_{false};
+  std::uint64_t handed_over_ = 0;  ///< Frames.
+  Event paced_;                    ///< Behind the last one of pace().
+  bool pace_known_ = false;        ///< paced_ has been recorded.
+  /// Of a frame that was handed over and whose kernels are timed: before paced_, if that is known
+  /// to be so, and after it.
+  StreamSpans timed_before_, timed_after_;
+  std::uint64_t timed_ns_ = 0;  ///< Of them, not told yet.
   RecentWrites writes_;
   std::size_t frame_bytes_ = 0;   ///< Of the largest frames that were reserved for,
   std::size_t coming_bytes_ = 0;  ///< and of the last.

@@ -68,30 +68,53 @@ Status FrameSlot::begin(const FrameStreams& streams, cudaStream_t kernels_before
   Status status;
   // Rows of the first field that wait on the device for a buffer would be written over now.
   if (begun_ && staging_.has_more()) status = staging_.finish();
-  // The destination of the first field is still on its way back.
-  if (status.ok() && begun_) status = follow(streams.kernels, streams.download, done_);
-  // Of a frame that a stop has left behind, or that took other streams, any of them may be at work.
-  if (status.ok() && in_use && (!begun_ || before.apart() != streams.apart()))
-    for (const cudaStream_t from : {before.upload, before.kernels, before.download})
-      for (const cudaStream_t to : {streams.kernels, streams.upload})
-        if (status.ok()) status = follow(to, from, done_);
+  if (in_use && !begun_) {
+    // A stop has left a frame behind, which may still be at work with the slot's memory.
+    for (const cudaStream_t to : {streams.kernels, streams.upload})
+      if (status.ok()) status = wait_across(to, done_);
+  }
+  if (begun_) {
+    // The destination of the first field is still on its way back.
+    if (status.ok()) status = follow(streams.kernels, before.download, done_);
+    if (!before.are(streams))
+      for (const cudaStream_t from : {before.upload, before.kernels, before.download})
+        for (const cudaStream_t to : {streams.kernels, streams.upload})
+          if (status.ok()) status = follow(to, from, done_);
+  }
   if (status.ok() && kernels_before != nullptr)
     status = follow(streams.kernels, kernels_before, done_);
-  if (fresh_on_ != nullptr) {
-    for (const cudaStream_t to : {streams.upload, streams.kernels})
-      if (status.ok()) status = follow(to, fresh_on_, done_);
-    if (status.ok()) fresh_on_ = nullptr;
-  }
+  if (status.ok()) status = await_fresh_memory(streams);
+  runs_before_owned_ = !begun_ || (runs_before_owned_ && run_owned_);
+  run_owned_ = handed_over_ = false;
   if (!begun_) {
     taken_ = 0;
     staging_.begin_times();
     for (StreamSpans* spans : {&upload_, &kernels_, &download_})
       spans->clear();
   }
+  first_run_ = !begun_;
   begun_ = true;
   whole_ = false;
   sent_ = awaited_ = 0;
   return status;
+}
+
+/// The host waits, as streams of others must not: that on which memory was taken may wait for an
+/// owner of CUDA memory.
+Status FrameSlot::await_fresh_memory(const FrameStreams& streams) {
+  if (fresh_on_ == nullptr || (fresh_on_ == streams.kernels && fresh_on_ == streams.upload))
+    return {};
+  Status status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), fresh_on_));
+  if (status.ok()) status = wait_for(done_.get(), device_, stop_);
+  if (status.ok()) fresh_on_ = nullptr;
+  return status;
+}
+
+void FrameSlot::hand_over_to(cudaStream_t source_owner, cudaStream_t destination_owner) {
+  const std::array<cudaStream_t, 2> owners{source_owner, destination_owner};
+  runs_before_owned_ = runs_before_owned_ && (first_run_ || owners == owners_);
+  owners_ = owners;
+  run_owned_ = true;
 }
 
 Status FrameSlot::await_owner(cudaStream_t owner) {
@@ -147,9 +170,10 @@ Status FrameSlot::end_destination() {
   return download_.end(streams_.download);
 }
 
-Status FrameSlot::end(const FrameStreams& streams) {
+Status FrameSlot::end(const FrameStreams& streams, bool may_hand_over) {
   const bool begun = std::exchange(begun_, false);
   const FrameStreams before = streams_;
+  handed_over_ = false;
   if (!begun) {
     streams_ = streams;
     for (StreamSpans* spans : {&upload_, &kernels_, &download_})
@@ -164,12 +188,29 @@ Status FrameSlot::end(const FrameStreams& streams) {
       for (const cudaStream_t stream : {from.upload, from.kernels, from.download})
         if (stream != nullptr)
           if (Status status = follow(last, stream, done_); !status.ok()) return status;
-  return CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
+  Status status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
+  return status.ok() && begun && may_hand_over ? hand_over() : status;
+}
+
+Status FrameSlot::hand_over() {
+  if (!run_owned_ || !runs_before_owned_) return {};
+  Status status = wait_across(owners_[0], done_);
+  if (status.ok() && owners_[1] != owners_[0]) status = wait_across(owners_[1], done_);
+  handed_over_ = status.ok();
+  return status;
 }
 
 Status FrameSlot::finish() {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
+  if (handed_over_) {
+    // Nothing of the frame is the slot's, nor in host memory: what is still at work is for its
+    // owners' streams to wait for.
+    rest();
+    owes_wait_ = false;
+    times_ = {};
+    return cuda_usable() ? Status() : cuda_unusable();
+  }
   // Copies that staging still has to enqueue come behind done_, which is then marked once more,
   // whether they were awaited or not.
   const bool more = staging_.has_more();

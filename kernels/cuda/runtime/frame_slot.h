@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/core/base/stop_signal.h"
 #include "kernels/core/plan/backend.h"
@@ -30,6 +31,9 @@ struct FrameStreams {
   Waiting waiting = {};
 
   bool apart() const { return upload != kernels; }
+  bool are(const FrameStreams& others) const {
+    return upload == others.upload && kernels == others.kernels && download == others.download;
+  }
 };
 
 /// Used by one thread at a time: first by the one that enqueues the frame, then by the one that
@@ -66,6 +70,15 @@ class FrameSlot {
   /// After begin(): kernels that are enqueued from here on, and copies back, come behind all that
   /// stream `owner` has now. Copies to the device do not: they go to memory of the slot.
   Status await_owner(cudaStream_t owner);
+  /// After begin(): source and destination lie in memory of these owners, so that nothing of the
+  /// frame is anybody else's. If that is so for both of its fields, end() may let the owners'
+  /// streams wait for the frame, and finish() does not then.
+  void hand_over_to(cudaStream_t source_owner, cudaStream_t destination_owner);
+  bool is_handed_over() const { return handed_over_; }
+  /// After end() of a frame that is handed over: what times its kernels, in exchange for another.
+  StreamSpans exchange_kernel_spans(StreamSpans other) {
+    return std::exchange(kernels_, std::move(other));
+  }
   /// Around what is enqueued to bring the source, or a piece of it: kernels that are enqueued from
   /// await_source() on wait for what came before the last end_source().
   Status begin_source();
@@ -79,7 +92,7 @@ class FrameSlot {
   Status begin_destination();
   Status end_destination();
   /// All of the frame has been enqueued: nothing, if begin() was not called.
-  Status end(const FrameStreams& streams);
+  Status end(const FrameStreams& streams, bool may_hand_over = false);
 
   /// The frame lies in device memory, which its owner may free after finish(): that waits for the
   /// device even where the stop signal is raised.
@@ -94,6 +107,7 @@ class FrameSlot {
 
   /// Whether the kernels of the next frame are timed. Nothing of the slot may be in flight.
   void time_kernels(bool timed) { times_kernels_ = timed; }
+  bool kernels_are_timed() const { return times_kernels_; }
   /// Copies across the bus are timed from now on. Nothing of the slot may be in flight. Errors: of
   /// CUDA.
   Status measure_copies();
@@ -110,6 +124,8 @@ class FrameSlot {
  private:
   /// Everything that was enqueued is over.
   void rest();
+  Status await_fresh_memory(const FrameStreams& streams);
+  Status hand_over();
   Status grow(DeviceMemory& memory, std::size_t bytes, cudaStream_t stream);
 
   int device_;  ///< The ordinal that waits count for (wait.h).
@@ -126,11 +142,16 @@ class FrameSlot {
   Event filtered_;                      ///< At the end of kernels that are not timed.
   Event done_;
   bool times_kernels_ = true;
-  /// The stream on which the copies were taken, until a frame waits for that.
+  /// The stream on which the copies were taken, until a frame on others has waited for that.
   cudaStream_t fresh_on_ = nullptr;
-  bool begun_ = false;  ///< A run of the frame was enqueued,
-  bool whole_ = false;  ///< and the last one as far as the end of its kernels.
+  bool begun_ = false;      ///< A run of the frame was enqueued,
+  bool first_run_ = false;  ///< which is the first,
+  bool whole_ = false;      ///< and the last one as far as the end of its kernels.
   bool owes_wait_ = false;
+  std::array<cudaStream_t, 2> owners_{};  ///< Of hand_over_to(), which was called
+  bool run_owned_ = false;                ///< for the run that has begun,
+  bool runs_before_owned_ = false;        ///< and, with these owners, for those before.
+  bool handed_over_ = false;              ///< The frame that has ended.
   std::atomic<bool> working_{false};
   FrameTimes times_;
 };

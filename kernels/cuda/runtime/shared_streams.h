@@ -11,8 +11,9 @@
 //
 // Whatever is enqueued here delays the frames of other elements. So it waits for nothing but what
 // brings the frames themselves: planes with owners, second fields and kernels that take longer than
-// a crossing go on streams of their device (DeviceCore::streams()). Only a frame that a stop has
-// left behind is waited for.
+// a crossing go on streams of their device (DeviceCore::streams()). Beside that they wait for the
+// element's own kernels before, where those had another stream, and for frames that a stop has left
+// behind.
 #pragma once
 
 #include <memory>

@@ -188,12 +188,16 @@ FrameTransfer::FrameTransfer(const DeviceCore& core, FrameSlot& slot, const Fram
       dst_(as_it_is(dst, dense_dst_)) {}
 
 Status FrameTransfer::await_owners() {
-  for (const FrameView* frame : {&src_, &dst_})
-    if (frame->memory == Memory::kCuda && frame->owner_stream != nullptr)
-      if (Status status = slot_.await_owner(static_cast<cudaStream_t>(frame->owner_stream));
-          !status.ok())
-        return status;
-  return {};
+  const auto owner_of = [](const FrameView& frame) {
+    return frame.memory == Memory::kCuda ? static_cast<cudaStream_t>(frame.owner_stream) : nullptr;
+  };
+  const cudaStream_t src = owner_of(src_), dst = owner_of(dst_);
+  Status status;
+  if (src != nullptr) status = slot_.await_owner(src);
+  if (status.ok() && dst != nullptr && dst != src) status = slot_.await_owner(dst);
+  if (src != nullptr && dst != nullptr && src_.owner_may_wait && dst_.owner_may_wait)
+    slot_.hand_over_to(src, dst);
+  return status;
 }
 
 Status FrameTransfer::place(FramePlanes& in, FramePlanes& out) {
