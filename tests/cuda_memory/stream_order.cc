@@ -109,7 +109,7 @@ class Neighbours {
   Neighbours(const Neighbours&) = delete;
   Neighbours& operator=(const Neighbours&) = delete;
 
-  /// What is wrong, or nothing.
+  /// Filters all frames. Says what is wrong; empty if nothing is.
   std::string run() {
     if (from_ == nullptr || to_ == nullptr || !gst_buffer_pool_set_active(from_, TRUE))
       return "no pool of a stream";

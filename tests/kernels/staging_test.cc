@@ -409,7 +409,7 @@ TEST_F(StagingTest, RunsOnOtherStreamsAreBothAwaited) {
     bottom.fill(random_);
     std::atomic<int> passed{0};
     ASSERT_TRUE(run(*way, first, top, to_top).ok());
-    // What others wait for is over before that which they might forget.
+    // The upload stream, which nothing of the second run needs, is the last to end.
     int late = 90;
     for (const cudaStream_t stream : {first.upload, first.kernels, first.download}) {
       fake_cudart::launch(stream, [&passed, late] {

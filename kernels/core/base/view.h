@@ -89,7 +89,7 @@ struct FrameView {
   /// kCuda: the cudaStream_t on which the owner of the planes may still be at work with them. Ours
   /// comes behind it; null if nobody is.
   void* owner_stream = nullptr;
-  /// That stream may wait for the frame in the place of the host.
+  /// The owner's stream may wait for the frame in the place of the host.
   bool owner_may_wait = true;
 };
 
