@@ -175,89 +175,88 @@ __device__ __forceinline__ void fill_inside(const TensorPlane& plane, const Tens
   }
 }
 
-/// Fills a tile, its planes of bytes one after the other. Four warps take part, of which the caller
-/// is thread number `thread`; a barrier is to follow. `at.x` is a multiple of 16, or with kEights
-/// of 8.
-template <int kComponents, int kBytes, bool kEights = false>
-__device__ __forceinline__ void fill_tile(const TensorArguments& a, const TensorPlane& plane,
-                                          const TensorTile& tile, HaloOrigin at,
-                                          std::uint8_t* memory, int thread) {
-  constexpr int kPlanes = kComponents * kBytes;
-  const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
-  const auto row_at = [&](int r) { return border_index(a.border, at.y + r, plane.rows); };
-  const auto limit = [&](int chunk) { return min(max(chunk, 0), tile.chunks); };
-  // Chunks begin .. end - 1 lie inside the picture, and are loaded whole.
-  const bool whole = aligned(plane.src, plane.src_pitch, kChunk);
-  const int begin = whole ? limit((kChunk - 1 - at.x) >> 4) : 0;
-  const int end = whole ? max(begin, limit((width - at.x) >> 4)) : begin;
-  const int line = static_cast<int>(__umulhi(static_cast<unsigned>(thread), tile.reciprocal));
-  const int chunk = thread - line * tile.chunks;
-  const bool clipped = at.y < 0 || at.y + tile.rows > plane.rows;
-  if (!clipped && end - begin == tile.chunks) {
-    if (line < tile.lines)
-      fill_inside<kComponents, kBytes, kEights>(
-          plane, tile,
-          plane.src + (at.y + line) * plane.src_pitch + (at.x + kChunk * chunk) * kPlanes, line,
-          memory + line * tile.pitch + kChunk * chunk);
-    return;
+/// Rows of the picture that a tile's rows are: the row itself where none lies outside.
+struct TileRows {
+  Border border;
+  int first;     ///< Row of the picture that the tile's first one is; may lie outside.
+  int picture;   ///< The picture's rows.
+  bool clipped;  ///< Some rows of the tile lie outside.
+
+  /// The row of the picture that row `r` of the tile shows, or kNoSignal.
+  __device__ __forceinline__ int operator()(int r) const {
+    return clipped ? border_index(border, first + r, picture) : first + r;
   }
-  if (line < tile.lines && chunk >= begin && chunk < end) {
-    const std::uint8_t* const column = plane.src + (at.x + kChunk * chunk) * kPlanes;
-    std::uint8_t* to = memory + line * tile.pitch + kChunk * chunk;
-    const int down = tile.lines * tile.pitch;
-    const auto source = [&](int r) { return clipped ? row_at(r) : at.y + r; };
-    if constexpr (kPlanes == 1) {
-      const unsigned black = 0x01010101u * black_byte<1>(plane, 0);
+};
+
+/// Fills the chunks of one column of a tile some rows of which lie outside the picture, or which
+/// has ghosts at its sides: those of every tile.lines-th row, the first of them `line`. The chunk
+/// lies at `column` in each row of the picture, and at `to` in row `line` of the tile.
+template <int kComponents, int kBytes, bool kEights>
+__device__ __forceinline__ void fill_column(const TensorPlane& plane, const TensorTile& tile,
+                                            const TileRows& rows, const std::uint8_t* column,
+                                            int line, std::uint8_t* to) {
+  constexpr int kPlanes = kComponents * kBytes;
+  const int down = tile.lines * tile.pitch;
+  if constexpr (kPlanes == 1) {
+    const unsigned black = 0x01010101u * black_byte<1>(plane, 0);
 #pragma unroll 4
-      for (int r = line; r < tile.rows; r += tile.lines, to += down) {
-        const int row = source(r);
-        if (row != kNoSignal)
-          copy_chunk_async<kEights>(to, column + row * plane.src_pitch);
-        else
-          *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
-      }
-    } else {
-      // Several rows at a time, so that their loads are in flight together.
-      constexpr int kBatch = fill_batch(kPlanes);
+    for (int r = line; r < tile.rows; r += tile.lines, to += down) {
+      const int row = rows(r);
+      if (row != kNoSignal)
+        copy_chunk_async<kEights>(to, column + row * plane.src_pitch);
+      else
+        *reinterpret_cast<uint4*>(to) = make_uint4(black, black, black, black);
+    }
+  } else {
+    // Several rows at a time, so that their loads are in flight together.
+    constexpr int kBatch = fill_batch(kPlanes);
+    const int plane_bytes = tile.rows * tile.pitch;
 #pragma unroll 1
-      for (int first = line; first < tile.rows; first += kBatch * tile.lines) {
-        Chunk<kPlanes> samples[kBatch];
+    for (int first = line; first < tile.rows; first += kBatch * tile.lines) {
+      Chunk<kPlanes> samples[kBatch];
 #pragma unroll
-        for (int i = 0; i < kBatch; ++i) {
-          const int row = source(min(first + i * tile.lines, tile.rows - 1));
-          samples[i].template load<kEights>(column + max(row, 0) * plane.src_pitch);
-        }
+      for (int i = 0; i < kBatch; ++i) {
+        const int row = rows(min(first + i * tile.lines, tile.rows - 1));
+        samples[i].template load<kEights>(column + max(row, 0) * plane.src_pitch);
+      }
 #pragma unroll
-        for (int i = 0; i < kBatch; ++i, to += down) {
-          const int r = first + i * tile.lines;
-          if (r >= tile.rows) break;
-          if constexpr (kBytes == 2) samples[i].decode(plane.layout);
-          const bool black = clipped && source(r) == kNoSignal;
-          if (!black) {
-            store_chunk(samples[i], plane_bytes, to);
-            continue;
-          }
+      for (int i = 0; i < kBatch; ++i, to += down) {
+        const int r = first + i * tile.lines;
+        if (r >= tile.rows) break;
+        if constexpr (kBytes == 2) samples[i].decode(plane.layout);
+        if (rows.clipped && rows(r) == kNoSignal) {
 #pragma unroll
           for (int k = 0; k < kPlanes; ++k) {
             const unsigned none = 0x01010101u * black_byte<kBytes>(plane, k);
             *reinterpret_cast<uint4*>(to + k * plane_bytes) = make_uint4(none, none, none, none);
           }
+        } else {
+          store_chunk(samples[i], plane_bytes, to);
         }
       }
     }
   }
-  // Ghosts at the sides, and samples that share a chunk with them: a thread takes one column.
+}
+
+/// Fills the columns of a tile left of chunk `begin` and from chunk `end` on: the ghosts at the
+/// picture's sides, and samples that share a chunk with them. A thread takes one column of a chunk.
+template <int kComponents, int kBytes>
+__device__ __forceinline__ void fill_sides(const TensorPlane& plane, const TensorTile& tile,
+                                           const TileRows& rows, int tile_x, int begin, int end,
+                                           std::uint8_t* memory, int thread) {
+  constexpr int kPlanes = kComponents * kBytes;
   constexpr int kLines = 32 * kWarps / kChunk;
+  // All rows of a tile at once where they are few bytes each, since each load waits for memory.
+  constexpr int kBatch = kPlanes == 1 ? 12 : 4;
+  const int width = plane.row_bytes / kPlanes, plane_bytes = tile.rows * tile.pitch;
 #pragma unroll 1
   for (int c = 0; c < tile.chunks; ++c) {
     if (c == begin) c = end;
     const int column = kChunk * c + thread % kChunk;
     // No output inside the picture reads further columns.
-    if (c >= tile.chunks || at.x + column > width + tile.reach) break;
-    const int sample = border_index(a.border, at.x + column, width);
+    if (c >= tile.chunks || tile_x + column > width + tile.reach) break;
+    const int sample = border_index(rows.border, tile_x + column, width);
     const std::uint8_t* const top = plane.src + max(sample, 0) * kPlanes;
-    // All rows of a tile at once where they are few bytes each, since each load waits for memory.
-    constexpr int kBatch = kPlanes == 1 ? 12 : 4;
 #pragma unroll 1
     for (int first = thread / kChunk; first < tile.rows; first += kBatch * kLines) {
       GhostSample<kComponents, kBytes> ghost[kBatch];
@@ -265,7 +264,7 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
       for (int i = 0; i < kBatch; ++i) {
         const int r = first + i * kLines;
         if (r >= tile.rows) break;
-        const int row = clipped ? row_at(r) : at.y + r;
+        const int row = rows(r);
         if (row == kNoSignal || sample == kNoSignal)
           ghost[i].blacken(plane);
         else
@@ -279,6 +278,38 @@ __device__ __forceinline__ void fill_tile(const TensorArguments& a, const Tensor
       }
     }
   }
+}
+
+/// Fills a tile, its planes of bytes one after the other. Four warps take part, of which the caller
+/// is thread number `thread`; a barrier is to follow. `at.x` is a multiple of 16, or with kEights
+/// of 8.
+template <int kComponents, int kBytes, bool kEights = false>
+__device__ __forceinline__ void fill_tile(const TensorArguments& a, const TensorPlane& plane,
+                                          const TensorTile& tile, HaloOrigin at,
+                                          std::uint8_t* memory, int thread) {
+  constexpr int kPlanes = kComponents * kBytes;
+  const int width = plane.row_bytes / kPlanes;
+  const auto limit = [&](int chunk) { return min(max(chunk, 0), tile.chunks); };
+  // Chunks begin .. end - 1 lie inside the picture, and are loaded whole.
+  const bool whole = aligned(plane.src, plane.src_pitch, kChunk);
+  const int begin = whole ? limit((kChunk - 1 - at.x) >> 4) : 0;
+  const int end = whole ? max(begin, limit((width - at.x) >> 4)) : begin;
+  const int line = static_cast<int>(__umulhi(static_cast<unsigned>(thread), tile.reciprocal));
+  const int chunk = thread - line * tile.chunks;
+  const TileRows rows = {a.border, at.y, plane.rows, at.y < 0 || at.y + tile.rows > plane.rows};
+  if (!rows.clipped && end - begin == tile.chunks) {
+    if (line < tile.lines)
+      fill_inside<kComponents, kBytes, kEights>(
+          plane, tile,
+          plane.src + (at.y + line) * plane.src_pitch + (at.x + kChunk * chunk) * kPlanes, line,
+          memory + line * tile.pitch + kChunk * chunk);
+    return;
+  }
+  if (line < tile.lines && chunk >= begin && chunk < end)
+    fill_column<kComponents, kBytes, kEights>(plane, tile, rows,
+                                              plane.src + (at.x + kChunk * chunk) * kPlanes, line,
+                                              memory + line * tile.pitch + kChunk * chunk);
+  fill_sides<kComponents, kBytes>(plane, tile, rows, at.x, begin, end, memory, thread);
 }
 
 }  // namespace

@@ -213,6 +213,24 @@ __device__ __forceinline__ void filter_component(const TensorArguments& a, const
   free.arrive();
 }
 
+/// Starts filling the tile of a stage. All threads of a producer take part.
+template <unsigned kKinds>
+__device__ __forceinline__ void fill_stage(const TensorArguments& a, const TensorPlane& plane,
+                                           HaloOrigin at, std::uint8_t* memory) {
+  const TensorTile& tile = a.warpgroups.tile;
+  if constexpr (kKinds == kPackedKinds) {
+    fill_packed(a, plane, tile, at, memory, thread_of_warpgroup());
+  } else {
+    with_kind<kKinds>(plane, [&](auto components) {
+      constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
+      if (plane.ghosts_in_tile)
+        fill_inner<kComponents, kBytes>(a, plane, tile, at, memory, thread_of_warpgroup());
+      else
+        fill_tile<kComponents, kBytes, true>(a, plane, tile, at, memory, thread_of_warpgroup());
+    });
+  }
+}
+
 /// kKinds: TensorWarpgroups::kinds. kQuantiser is a parameter, and no branch, because the first
 /// tiles of a block also wait for the instructions of the kernel to be loaded: the fewer the
 /// better.
@@ -258,20 +276,8 @@ __global__ void __launch_bounds__(32 * roles(kKinds, kSplit).warps(), 1)
       if (n >= warpgroups.stages) barriers.free[state.stage].wait(state.parity ^ 1);
       int tile = state.tile;
       const TensorPlane& plane = plane_of_tile<kOnePlane>(a, tile);
-      const TileOrigin origin = origin_of(plane, tile);
-      std::uint8_t* const to = tiles + state.stage * warpgroups.stage_bytes;
-      if constexpr (kPacked)
-        fill_packed(a, plane, warpgroups.tile, origin.with_halo(a), to, thread_of_warpgroup());
-      else
-        with_kind<kKinds>(plane, [&](auto components) {
-          constexpr int kComponents = decltype(components)::value, kBytes = sample_bytes(kKinds);
-          if (plane.ghosts_in_tile)
-            fill_inner<kComponents, kBytes>(a, plane, warpgroups.tile, origin.with_halo(a), to,
-                                            thread_of_warpgroup());
-          else
-            fill_tile<kComponents, kBytes, true>(a, plane, warpgroups.tile, origin.with_halo(a), to,
-                                                 thread_of_warpgroup());
-        });
+      fill_stage<kKinds>(a, plane, origin_of(plane, tile).with_halo(a),
+                         tiles + state.stage * warpgroups.stage_bytes);
       barriers.full[state.stage].arrive_with_copies();
       __syncwarp();
       if (threadIdx.x == 0) barriers.full[state.stage].arrive();
