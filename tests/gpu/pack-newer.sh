@@ -6,7 +6,7 @@
 #
 #   tests/gpu/pack-newer.sh PACKED [SUITE]      default: trixie (1.26), into PACKED-trixie/
 #
-# There: PACKED-trixie/run.sh check cuda_memory stream_order contexts fault. Needs the pack and the
+# There: PACKED-trixie/run.sh check cuda_memory stream_order decode contexts fault. Needs the pack and the
 # root of one commit, and glibc 2.38 on the GPU machine.
 set -euo pipefail
 usage='usage: tests/gpu/pack-newer.sh PACKED [SUITE]'
@@ -45,6 +45,18 @@ for plugin in "${plugins[@]}"; do
     copy "$root/$triplet/gstreamer-1.0/libgst$plugin.so" "$dest/plugins"
 done
 
+# NVIDIA's elements lie apart, as in the pack. In the root are their libraries, but no package that
+# has them, as it brings half a desktop.
+mkdir -p "$dest/nvcodec/plugins"
+bad=$(mktemp -d)
+chroot "$root" sh -c 'cd /tmp && apt-get update -qq && apt-get download -qq gstreamer1.0-plugins-bad' >/dev/null
+dpkg -x "$root"/tmp/gstreamer1.0-plugins-bad_*.deb "$bad"
+rm "$root"/tmp/gstreamer1.0-plugins-bad_*.deb
+for plugin in nvcodec videoparsersbad; do
+  copy "$bad/$triplet/gstreamer-1.0/libgst$plugin.so" "$dest/nvcodec/plugins"
+done
+rm -r "$bad"
+
 # Their libraries, as the root's loader finds them. glibc, its loader and the driver's libraries stay
 # the GPU machine's own; libhwy is that of the modules.
 readonly own='^(ld-linux.*|lib(c|m|pthread|dl|rt|resolv)\.so.*|lib(cuda|nvidia|nvcuvid).*)$'
@@ -63,5 +75,7 @@ done
 
 cp tests/gpu/{run.sh,env.sh,suites.sh} "$dest/"
 cp "$packed/data/commit" "$dest/data"
-[[ ! -f $packed/data/picture.png ]] || cp "$packed/data/picture.png" "$dest/data"
+for file in picture.png film.h264; do
+  [[ ! -f $packed/data/$file ]] || cp "$packed/data/$file" "$dest/data"
+done
 du -sh "$dest"

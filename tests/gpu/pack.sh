@@ -74,6 +74,7 @@ copy_libraries "$dest" "$dest/lib"
 if [[ -f $plugin_dir/libgstnvcodec.so ]]; then
   mkdir -p "$dest"/nvcodec/{plugins,lib}
   copy "$plugin_dir/libgstnvcodec.so" "$dest/nvcodec/plugins"
+  copy "$plugin_dir/libgstvideoparsersbad.so" "$dest/nvcodec/plugins"
   copy_libraries "$dest/nvcodec/plugins" "$dest/nvcodec/lib"
 fi
 
@@ -95,6 +96,14 @@ for program in build-pack/tests/kernels/*.p; do
     strip --strip-debug -o "$dest/link/$(basename "$program" .p)/$(basename "$object")" "$object"
   done
 done
+
+# A film for the decoder, if there is an encoder.
+if command -v ffmpeg >/dev/null; then
+  ffmpeg -hide_banner -loglevel error -y -f lavfi -i mandelbrot=size=1920x1080:rate=60:end_scale=0.01 \
+    -f lavfi -i testsrc2=size=1920x1080:rate=60 -filter_complex \
+    '[0][1]blend=all_mode=average,noise=alls=6:allf=t,format=yuv420p' \
+    -frames:v 120 -c:v libx264 -bf 3 -b:v 8M "$dest/data/film.h264"
+fi
 
 cp tests/gpu/run.sh tests/gpu/env.sh tests/gpu/suites.sh "$dest/"
 cp tests/benchmarks/peers_gpu.py "$dest/tests/"

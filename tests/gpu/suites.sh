@@ -161,6 +161,20 @@ suite_cuda_memory() {
 # streams from 1.24 on (pack-newer.sh).
 suite_stream_order() { "$here/tests/stream_order" "${STREAM_ORDER_FRAMES:-300}"; }
 
+# Frames of a decoder on the GPU, filtered where they lie, and how fast. Only run if asked for, as
+# the driver may come without libnvcuvid; DECODER names another than nvh264dec.
+suite_decode() {
+  export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$here/nvcodec/lib
+  export GST_PLUGIN_PATH_1_0=$GST_PLUGIN_PATH_1_0:$here/nvcodec/plugins
+  export GST_REGISTRY_1_0=${GST_REGISTRY_1_0%.bin}-nvcodec.bin
+  local decoder=${DECODER:-nvh264dec} long
+  "$here/tests/decoded" "$decoder" "$here/data/film.h264"
+  long=$(mktemp)
+  for _ in 1 2 3 4 5 6 7 8; do cat "$here/data/film.h264"; done >"$long"
+  "$here/tests/decoded" "$decoder" "$long" --rounds=5
+  rm "$long"
+}
+
 # Faults at frame 100 of 300, with the module that can raise them: an illegal address, memory that
 # is exhausted, a kernel that polls for ever, and one that hangs where only the host can see it. The
 # process must end by itself within 10 s of the fault, and the 300 frames take less than 2.
