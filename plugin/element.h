@@ -4,6 +4,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
+#include <memory>
 #include <string>
 
 #include "plugin/frames/cudamemory.h"
@@ -24,7 +25,7 @@ struct Parts {
   StopReasons stop;
   Stream stream;
   Properties properties;
-  std::string active_plan;
+  std::shared_ptr<const std::string> active_plan;  ///< Null before caps.
   Statistics statistics;
 };
 

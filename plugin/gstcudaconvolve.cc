@@ -67,16 +67,16 @@ Settings snapshot(GstCudaConvolve* self) {
 
 void publish(GstCudaConvolve* self) {
   Parts& parts = *self->parts;
-  std::string plan = parts.stream.session().plan_text();
-  bool changed = false;
+  const std::shared_ptr<const std::string> plan = parts.stream.session().plan_text();
+  std::shared_ptr<const std::string> before;
   {
     const ObjectLock lock(self);
     parts.statistics = parts.stream.session().statistics();
-    changed = plan != parts.active_plan;
-    if (changed) parts.active_plan = plan;
+    before = std::exchange(parts.active_plan, plan);
   }
-  if (!changed) return;
-  GST_INFO_OBJECT(self, "plan: %s", plan.empty() ? "none" : plan.c_str());
+  // Every frame comes by here, and few bring another plan.
+  if (plan == before || (plan != nullptr && before != nullptr && *plan == *before)) return;
+  GST_INFO_OBJECT(self, "plan: %s", plan == nullptr ? "none" : plan->c_str());
   g_object_notify(G_OBJECT(self), "active-plan");
 }
 
@@ -102,8 +102,8 @@ static void gst_cuda_convolve_get_property(GObject* object, guint id, GValue* va
   guarded(self, false, [&] {
     if (id == cudaconvolve::kPropActivePlan) {
       const ObjectLock lock(self);
-      const std::string& plan = self->parts->active_plan;
-      g_value_set_string(value, plan.empty() ? nullptr : plan.c_str());
+      const std::string* const plan = self->parts->active_plan.get();
+      g_value_set_string(value, plan == nullptr ? nullptr : plan->c_str());
     } else if (id == cudaconvolve::kPropStats) {
       Stream& stream = self->parts->stream;
       Statistics statistics;

@@ -224,6 +224,7 @@ Result<std::shared_ptr<ActivePlan>> Session::plan_on(BackendKind backend, const 
   auto convolver = Convolver::create(active->format, mask, options, active->device);
   if (!convolver.ok()) return convolver.status();
   active->convolver = std::move(convolver.value());
+  active->text = std::make_shared<std::string>(active->convolver->plan().to_string());
   return active;
 }
 
@@ -285,11 +286,12 @@ Statistics Session::statistics() const {
   return statistics_;
 }
 
-std::string Session::plan_text() const {
+std::shared_ptr<const std::string> Session::plan_text() const {
+  static const auto kPassthrough =
+      std::make_shared<const std::string>("passthrough (every component equals its input)");
   const std::lock_guard lock(mutex_);
-  if (active_ == nullptr) return {};
-  if (passthrough_) return "passthrough (every component equals its input)";
-  return active_->convolver->plan().to_string();
+  if (active_ == nullptr) return nullptr;
+  return passthrough_ ? kPassthrough : active_->text;
 }
 
 }  // namespace cudaconvolve

@@ -104,8 +104,8 @@ class Session {
   /// True if output is in CUDA memory and input is not, so that finish() may give kRenegotiate.
   bool only_output_in_cuda_memory() const;
 
-  /// The plan in force in one line; empty before caps.
-  std::string plan_text() const;
+  /// The plan in force in one line; null before caps.
+  std::shared_ptr<const std::string> plan_text() const;
 
   /// Gives the memory that frames are moved to and from the device in place; null for ordinary
   /// memory.

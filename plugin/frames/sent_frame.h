@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "kernels/convolver.h"
 #include "plugin/frames/frames.h"
@@ -21,6 +22,7 @@ struct ActivePlan {
   int alignment = convolve::kPlaneAlignment;  ///< As Options::alignment.
   std::shared_ptr<convolve::Device> device;
   std::unique_ptr<convolve::Convolver> convolver;
+  std::shared_ptr<const std::string> text;  ///< Of the convolver's plan, in one line.
 };
 
 /// The buffers are mapped as long as it lives.
