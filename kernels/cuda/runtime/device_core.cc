@@ -149,10 +149,23 @@ FrameStreams DeviceCore::streams(bool may_share) const {
   FrameStreams streams = streams_of_pieces();
   streams.waiting.expected = crossing_time(coming_bytes_);
   if (!may_share || !short_kernels_ || shared_.users() <= kFewElements) return streams;
+  streams.waiting = waiting_among_others();
   streams.download = shared_.download->get();
   // Between the events that time kernels there must be no others.
   if (!times_kernels_) streams.kernels = shared_.kernels->get();
   return streams;
+}
+
+/// Where many elements take turns on the bus, the frames of this one end as far apart as its last
+/// ones did. Until then its thread sleeps: a look at an event that has not passed costs some
+/// microseconds, and the driver lets one thread in at a time.
+Waiting DeviceCore::waiting_among_others() const {
+  const std::chrono::microseconds crossing = crossing_time(coming_bytes_);
+  const std::chrono::microseconds interval{interval_us_};
+  // Frames that come more slowly than the bus takes them do not wait for those of others.
+  const bool bus_binds = interval < 3 * shared_.users() * crossing / 2;
+  const auto expected = bus_binds ? std::max(crossing, 4 * interval / 5) : crossing;
+  return {expected, expected / 4};
 }
 
 FrameStreams DeviceCore::streams_on_device() const {
@@ -316,7 +329,13 @@ Status DeviceCore::finish(FrameSlot& slot, FrameTimes* times) {
     last_kernel_ns_ = times->kernels;
     short_kernels_ = std::chrono::nanoseconds(times->kernels) < crossing_time(coming_bytes_);
   }
+  const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
+  using Microseconds = std::chrono::microseconds;
+  const auto interval = std::min<Microseconds>(
+      std::chrono::duration_cast<Microseconds>(now - std::exchange(last_finish_, now)),
+      std::chrono::seconds(1));
+  interval_us_ = (3 * interval_us_ + interval.count()) / 4;
   free_.push_back(&slot);
   return status;
 }

@@ -105,6 +105,7 @@ class DeviceCore {
  private:
   DeviceCore(const Context& context, LogCallback log, std::shared_ptr<const StopSignal> stop);
   Status initialise();
+  Waiting waiting_among_others() const;
   Status pace(FrameSlot& slot);
   Result<std::unique_ptr<FrameSlot>> make_slot() const;
 
@@ -122,6 +123,9 @@ class DeviceCore {
   Event frees_;             ///< Of order_frees().
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
+  std::chrono::steady_clock::time_point last_finish_;  ///< When a frame was found to be over.
+  /// From one such time to the next, in the mean of the last ones.
+  std::atomic<std::chrono::microseconds::rep> interval_us_{0};
   bool measures_stages_ = false;
   std::uint64_t frames_ = 0;   ///< That were begun since reserve_frames().
   bool times_kernels_ = true;  ///< Of the frame that was begun last.

@@ -19,9 +19,6 @@ using Clock = std::chrono::steady_clock;
 /// Later it sleeps in between, which costs it the time that the system takes to wake it.
 constexpr Clock::duration kEagerly = std::chrono::microseconds{200};
 
-/// What a thread sleeps whose frame is late: a quarter of what one of 1080p takes on the bus.
-constexpr std::chrono::microseconds kShortNap{16};
-
 /// So that a stop is seen within a millisecond.
 constexpr std::chrono::microseconds kLongestNap{500};
 
@@ -70,9 +67,9 @@ void rest(Clock::duration waited) {
 /// frames behind the one awaited keep the device busy until the thread looks again. Where many
 /// pipelines share the bus, frames take as many times longer, and so do the sleeps.
 Clock::duration next_nap(Clock::duration waited, Clock::duration until_due,
-                         Clock::duration expected) {
+                         Clock::duration expected, Clock::duration shortest) {
   const Clock::duration least = waited < 2 * expected
-                                    ? std::min<Clock::duration>(expected / 4, kShortNap)
+                                    ? std::min<Clock::duration>(expected / 4, shortest)
                                     : std::min<Clock::duration>(waited / 4, kLongestNap);
   return std::clamp<Clock::duration>(until_due, least, std::max(expected, least));
 }
@@ -96,7 +93,7 @@ Status wait_for(cudaEvent_t event, int device, const StopSignal* stop, Waiting w
     const Clock::duration expected = std::min<Clock::duration>(waiting.expected, kLongestNap);
     if (expected > Clock::duration::zero())
       // In flight, frames end one crossing of the bus after another.
-      nap(next_nap(now - begin, last + expected - now, expected));
+      nap(next_nap(now - begin, last + expected - now, expected, waiting.nap));
     else
       rest(now - begin);
   }
