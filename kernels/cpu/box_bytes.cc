@@ -14,7 +14,9 @@
 
 #include "kernels/cpu/bytes/byte_codes-inl.h"
 #include "kernels/cpu/bytes/byte_lines-inl.h"
+#include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/bytes/scan-inl.h"
+#include "kernels/cpu/bytes/source_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -27,26 +29,29 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Sum>
 using SumTag = hn::ScalableTag<Sum>;
 
-/// Adds the codes of a line to the sums of `count` columns; both have room for a vector more.
+/// Columns that are summed at a time: a vector. Sizeless ones have no target here.
 template <class Sum>
-HWY_INLINE void add_line(const std::uint8_t* line, int count, Sum* sums) {
+constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(SumTag<Sum>()));
+
+/// Adds the codes of a line to the sums of columns `begin` .. `end` - 1; both have room for a
+/// vector more.
+template <class Sum>
+HWY_INLINE void add_line(const std::uint8_t* line, int begin, int end, Sum* sums) {
   const SumTag<Sum> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int i = 0; i < count; i += lanes)
+  for (int i = begin; i < end; i += kColumnStep<Sum>)
     hn::Store(hn::Add(hn::Load(d, sums + i), hn::PromoteTo(d, hn::LoadU(d_codes, line + i))), d,
               sums + i);
 }
 
-/// Adds the codes of the line that the mask gains to the sums of `count` columns and subtracts
-/// those of the line that it loses, so that each sum is loaded and stored once.
+/// Adds the codes of the line that the mask gains to the sums of columns `begin` .. `end` - 1 and
+/// subtracts those of the line that it loses, so that each sum is loaded and stored once.
 template <class Sum>
-HWY_INLINE void change_line(const std::uint8_t* added, const std::uint8_t* subtracted, int count,
-                            Sum* sums) {
+HWY_INLINE void change_line(const std::uint8_t* added, const std::uint8_t* subtracted, int begin,
+                            int end, Sum* sums) {
   const SumTag<Sum> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int i = 0; i < count; i += lanes) {
+  for (int i = begin; i < end; i += kColumnStep<Sum>) {
     const auto more = hn::PromoteTo(d, hn::LoadU(d_codes, added + i));
     const auto less = hn::PromoteTo(d, hn::LoadU(d_codes, subtracted + i));
     hn::Store(hn::Add(hn::Load(d, sums + i), hn::Sub(more, less)), d, sums + i);
@@ -218,14 +223,26 @@ HWY_INLINE void finish_row(const ByteTask& task, const BoxMask& mask, const Area
   if (!task.lies_alone()) store_parts(task, area.y + y, area.x, area.width, codes);
 }
 
+/// Adds row `y` of the source, of which `line` has what is not read in the picture.
+template <class Sum>
+HWY_INLINE void add_row(const SourceRows& source, int y, const std::uint8_t* line, int columns,
+                        Sum* sums) {
+  source.for_each_run(columns, [&](int begin, int end, bool in_picture) HWY_ATTR {
+    add_line(in_picture ? source.in_picture(y, line) : line, begin, end, sums);
+  });
+}
+
+/// Columns between two prefetches.
+constexpr int kPrefetched = 256;
+
 template <class Sum>
 HWY_INLINE void filter(const ByteTask& task, const BoxMask& mask, const Area& area,
                        const Workspace& workspace) {
   const BoxLines<Sum> lines(workspace);
   const int columns = area.width + mask.width - 1;
-  const auto load = [&](int y, std::uint8_t* const* to) {
-    load_parts(task, y, area.x - mask.anchor_x, columns, to);
-  };
+  constexpr int kStep = kColumnStep<Sum>;
+  const SourceRows source(task, area.x - mask.anchor_x, columns, {kStep, kStep});
+  RowsAhead ahead(task, area);
   const auto stopped = [&] { return task.parts[0].task.stopped(); };
   const int top = area.y - mask.anchor_y;
 
@@ -233,19 +250,31 @@ HWY_INLINE void filter(const ByteTask& task, const BoxMask& mask, const Area& ar
     std::fill_n(lines.sums[k], columns + 1, Sum{0});
   for (int i = 0; i < mask.height - 1; ++i) {
     if (stopped()) return;
-    load(top + i, lines.line);
+    source.load(top + i, lines.line);
     for (int k = 0; k < task.count; ++k)
-      add_line(lines.line[k], columns, lines.sums[k]);
+      add_row(source, top + i, lines.line[k], columns, lines.sums[k]);
   }
   for (int y = 0; y < area.height; ++y) {
     if (stopped()) return;
-    if (y > 0) load(top + y - 1, lines.above);
-    load(top + y + mask.height - 1, lines.line);
+    const int gained = top + y + mask.height - 1;
+    source.load(gained, lines.line);
+    if (y > 0) source.load(top + y - 1, lines.above);
+    ahead.clear();
+    ahead.read(gained + 1, gained + 2);
+    ahead.write(area.y + y + 1, area.y + std::min(y + 2, area.height));
     for (int k = 0; k < task.count; ++k)
-      if (y > 0)
-        change_line(lines.line[k], lines.above[k], columns, lines.sums[k]);
+      if (y == 0)
+        add_row(source, gained, lines.line[k], columns, lines.sums[k]);
       else
-        add_line(lines.line[k], columns, lines.sums[k]);
+        source.for_each_run(columns, [&](int begin, int end, bool in_picture) HWY_ATTR {
+          const std::uint8_t *added = lines.line[k], *subtracted = lines.above[k];
+          if (in_picture) added = source.in_picture(gained, added);
+          if (in_picture) subtracted = source.in_picture(top + y - 1, subtracted);
+          for (int x = begin; x < end; x += kPrefetched) {
+            ahead.fetch(k, columns, x, std::min(kPrefetched, end - x));
+            change_line(added, subtracted, x, std::min(end, x + kPrefetched), lines.sums[k]);
+          }
+        });
     finish_row(task, mask, area, y, lines);
   }
 }

@@ -171,6 +171,21 @@ HWY_INLINE GhostRun ghost_run(Border border, int x, int width, int most) {
   return {column, 0, 1};
 }
 
+/// Copies `count` bytes, the last of which is at `last`, from there backwards.
+HWY_INLINE void copy_reversed(const std::uint8_t* last, int count, std::uint8_t* to) {
+  int i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  HWY_ALIGN static constexpr std::uint8_t kReversed[16] = {15, 14, 13, 12, 11, 10, 9, 8,
+                                                           7,  6,  5,  4,  3,  2,  1, 0};
+  const hn::FixedTag<std::uint8_t, 16> d;
+  const auto order = hn::Load(d, kReversed);
+  for (; i + 16 <= count; i += 16)
+    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, last - i - 15), order), d, to + i);
+#endif
+  for (; i < count; ++i)
+    to[i] = last[-i];
+}
+
 /// Fills cells `begin` to `end` - 1 of the lines, which begin at column `x` of row `row` and lie
 /// outside of the picture. There may be hundreds in each row, for which one division for each would
 /// take as long as all else.
@@ -190,6 +205,10 @@ HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, int begin, int
           part.src_row(row) + static_cast<std::ptrdiff_t>(run.column) * part.step;
       if (run.step == 0)
         std::memset(to, *from, static_cast<std::size_t>(run.length));
+      else if (run.step == 1 && part.step == 1)
+        std::memcpy(to, from, static_cast<std::size_t>(run.length));
+      else if (part.step == 1)
+        copy_reversed(from, run.length, to);
       else
         for (int j = 0; j < run.length; ++j)
           to[j] = from[static_cast<std::ptrdiff_t>(j) * run.step * part.step];
@@ -200,8 +219,8 @@ HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, int begin, int
 
 /// Fills a line of each part with `count` codes of picture row `y` from column `x` on; either may
 /// lie outside the picture.
-HWY_INLINE void load_parts(const ByteTask& task, int y, int x, int count,
-                           std::uint8_t* const* lines) {
+static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int count,
+                                    std::uint8_t* const* lines) {
   const ComponentTask& first = task.parts[0].task;
   const int row = border_index(first.border, y, first.height);
   if (row == kNoSignal) {

@@ -31,6 +31,10 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
   };
   const bool direct = task.lies_alone();
   const auto lines = reinterpret_cast<const std::uint8_t**>(workspace.table);
+  const int top = area.y - taps.anchor_y();
+  const SourceRows source(task, area.x - taps.anchor_x(), area.width + taps.width() - 1,
+                          dot_stride(taps));
+  RowsAhead ahead(task, area);
   int loaded = 0;
   for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kDotRows) {
     const int rows = std::min(kDotRows, area.height - y);
@@ -39,12 +43,14 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
       std::uint8_t* to[kMaxComponents];
       for (int k = 0; k < task.count; ++k)
         to[k] = line(k, loaded);
-      load_parts(task, area.y + loaded - taps.anchor_y(), area.x - taps.anchor_x(),
-                 area.width + taps.width() - 1, to);
+      source.load(top + loaded, to);
     }
+    ahead.clear();
+    ahead.read(top + loaded, top + loaded + kDotRows);
+    ahead.write(area.y + y + rows, area.y + std::min(y + rows + kDotRows, area.height));
     const std::uint8_t* codes[kMostDotRows][kMaxComponents];
     for (int k = 0; k < task.count; ++k) {
-      DotBlock block{lines, {}, rows, task.parts[k].task.reciprocals};
+      DotBlock block{lines, {}, rows, task.parts[k].task.reciprocals, ahead, k};
       for (int r = 0; r < rows; ++r) {
         block.out[r] = direct ? task.parts[0].task.dst_row(area.y + y + r) + area.x
                               : workspace.intermediate.at<std::uint8_t>(k * kMostDotRows + r);
@@ -52,10 +58,15 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
                                              : line(k, y + r + taps.anchor_y()) + taps.anchor_x();
       }
       if (!task.parts[k].filtered) continue;
-      // Below the last row a tile may read any line: nobody wants what comes of it.
-      for (int i = 0; i < taps.height() + kDotRows - 1; ++i)
-        lines[i] = line(k, y + std::min(i, needed - 1));
-      filter_block(taps, task.parts[k].digits, block, area.width);
+      source.for_each_run(area.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
+        for (int i = 0; i < taps.height() + kDotRows - 1; ++i) {
+          // Below the last row a tile may read any line: nobody wants what comes of it.
+          const int row = y + std::min(i, needed - 1);
+          lines[i] = line(k, row);
+          if (in_picture) lines[i] = source.in_picture(top + row, lines[i]);
+        }
+        filter_block(taps, task.parts[k].digits, block, begin, end, area.width);
+      });
     }
     for (int r = 0; r < rows && !direct; ++r)
       store_parts(task, area.y + y + r, area.x, area.width, codes[r]);

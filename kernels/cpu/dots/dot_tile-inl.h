@@ -22,6 +22,8 @@
 
 #include "kernels/core/weights/digits.h"
 #include "kernels/cpu/bytes/byte_codes-inl.h"
+#include "kernels/cpu/bytes/rows_ahead.h"
+#include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/dots/dot_product-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
 
@@ -37,6 +39,8 @@ struct DotBlock {
   std::uint8_t* out[kMostDotRows];
   int rows;  ///< Of `out`.
   const Reciprocals& reciprocals;
+  const RowsAhead& ahead;
+  int part;  ///< Of the task.
 };
 
 #if HWY_TARGET == HWY_SCALAR
@@ -64,9 +68,13 @@ inline int dot_code(const DotTaps& taps, const DigitEpilogue& e, const DotBlock&
                             : finish(static_cast<double>(total), e.general.wide, max_code);
 }
 
+inline Stride dot_stride(const DotTaps& taps) {
+  return {1, kQuadTaps * taps.quads()};
+}
+
 inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block,
-                         int width) {
-  for (int x = 0; x < width; ++x)
+                         int begin, int end, int) {
+  for (int x = begin; x < end; ++x)
     block.out[0][x] = static_cast<std::uint8_t>(dot_code(taps, e, block, x));
 }
 
@@ -225,13 +233,20 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
   finish_seldom(copy, e.general, block.reciprocals, block, x, count);
 }
 
-/// Writes `width` codes to each row of the block. Its lines have width + taps.width() - 1 cells,
-/// and up to kLineSlack bytes behind the last whole tile's are read.
-inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block,
-                         int width) {
+/// A tile and the cells below it.
+inline Stride dot_stride(const DotTaps& taps) {
   const int step = static_cast<int>(hn::Lanes(Bytes()));
-  for (int x = 0; x < width; x += step)
+  return {step, step + kQuadTaps * (taps.quads() + kDotVectors - 2)};
+}
+
+/// Writes the codes of columns `begin` .. `end` - 1 of `width` to each row of the block.
+inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block,
+                         int begin, int end, int width) {
+  const Stride stride = dot_stride(taps);
+  for (int x = begin; x < end; x += stride.step) {
+    block.ahead.fetch(block.part, width, x, std::min(stride.step, width - x));
     filter_tile(taps, e, block, x, width - x);
+  }
 }
 
 #endif

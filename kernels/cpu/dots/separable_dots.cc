@@ -17,6 +17,8 @@
 
 #include "kernels/cpu/bytes/byte_codes-inl.h"
 #include "kernels/cpu/bytes/byte_lines-inl.h"
+#include "kernels/cpu/bytes/rows_ahead.h"
+#include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,10 +34,14 @@ HWY_INLINE std::int32_t tap(const std::int32_t* pairs, int i) {
   return static_cast<std::int16_t>(static_cast<std::uint32_t>(pairs[i / 2]) >> (i % 2 * 16));
 }
 
-HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int count,
-                            std::int16_t* const* sums) {
+constexpr int kColumnStep = 1;
+
+template <class Fetch>
+HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
+                            int end, const Fetch& fetch, std::int16_t* const* sums) {
   for (int r = 0; r < kPairRows; ++r)
-    for (int x = 0; x < count; ++x) {
+    for (int x = begin; x < end; ++x) {
+      if (r == 0) fetch(x);
       std::int32_t sum = taps.column_start();
       for (int i = 0; i < taps.height(); ++i)
         sum += tap(taps.even_rows(), i) * lines[r + i][x];
@@ -58,17 +64,22 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
 
 #else
 
-/// Column sums of kPairRows rows, from `count` codes of each line that they read.
-HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int count,
-                            std::int16_t* const* sums) {
+/// Columns that are summed at a time: a vector. Sizeless ones have no target here.
+constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(Pairs()));
+
+/// Column sums of kPairRows rows, from codes `begin` .. `end` - 1 of each line that they read.
+/// Calls `fetch` with each column that begins a vector of sums.
+template <class Fetch>
+HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
+                            int end, const Fetch& fetch, std::int16_t* const* sums) {
   const Pairs d;
   const hn::Rebind<std::uint8_t, Pairs> d_codes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
   const int pairs = taps.line_pairs();
   const std::int32_t* const even_rows = taps.even_rows();
   const std::int32_t* const odd_rows = taps.odd_rows();
   const auto start = hn::Set(Words(), taps.column_start());
-  for (int x = 0; x < count; x += lanes) {
+  for (int x = begin; x < end; x += kColumnStep) {
+    fetch(x);
     hn::Vec<Words> lower[kPairRows] = {start, start, start, start};
     hn::Vec<Words> upper[kPairRows] = {start, start, start, start};
     auto even_before = hn::Zero(d), odd_before = hn::Zero(d);
@@ -139,6 +150,9 @@ void filter_pairs(const ByteTask& task, const PairTaps& taps, const Area& area,
   for (int r = 0; r < kPairRows; ++r)
     sums[r] = workspace.sums.at<std::int16_t>(r);
   const int columns = area.width + taps.width() - 1;
+  const int top = area.y - taps.anchor_y();
+  const SourceRows source(task, area.x - taps.anchor_x(), columns, {kColumnStep, kColumnStep});
+  RowsAhead ahead(task, area);
   int loaded = 0;
   for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kPairRows) {
     const int rows = std::min(kPairRows, area.height - y);
@@ -147,16 +161,26 @@ void filter_pairs(const ByteTask& task, const PairTaps& taps, const Area& area,
       std::uint8_t* to[kMaxComponents];
       for (int k = 0; k < task.count; ++k)
         to[k] = line(k, loaded);
-      load_parts(task, area.y + loaded - taps.anchor_y(), area.x - taps.anchor_x(), columns, to);
+      source.load(top + loaded, to);
     }
+    ahead.clear();
+    ahead.read(top + loaded, top + loaded + kPairRows);
+    ahead.write(area.y + y + rows, area.y + std::min(y + rows + kPairRows, area.height));
     const std::uint8_t* codes[kPairRows][kMaxComponents];
     for (int k = 0; k < task.count; ++k) {
       const BytePart& part = task.parts[k];
       if (part.filtered) {
-        // Below the last row a sum may read any line: nobody wants what comes of it.
-        for (int i = 0; i < window; ++i)
-          lines[i] = line(k, y + std::min(i, needed - 1));
-        sum_columns(lines, taps, columns, sums);
+        source.for_each_run(columns, [&](int begin, int end, bool in_picture) HWY_ATTR {
+          for (int i = 0; i < window; ++i) {
+            // Below the last row a sum may read any line: nobody wants what comes of it.
+            const int row = y + std::min(i, needed - 1);
+            lines[i] = line(k, row);
+            if (in_picture) lines[i] = source.in_picture(top + row, lines[i]);
+          }
+          sum_columns(
+              lines, taps, begin, end,
+              [&](int x) HWY_ATTR { ahead.fetch(k, columns, x, kColumnStep); }, sums);
+        });
       }
       for (int r = 0; r < rows; ++r) {
         std::uint8_t* const out = direct

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Rows of a picture on their way to the cache while the kernel is busy with those before them. The
+// processor's own prefetching follows a row and ends at a page, that is after two rows of 1080p; a
+// kernel that goes down some rows at a time would wait for the first cells of each.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/base/round.h"
+#include "kernels/cpu/bytes/byte_task.h"
+
+namespace convolve {
+
+/// Rows that a kernel reads and writes next.
+class RowsAhead {
+ public:
+  /// For a kernel that walks along `area` once for each part of the task.
+  RowsAhead(const ByteTask& task, const Area& area)
+      : first_(task.parts[0].task),
+        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
+        parts_(task.count) {}
+
+  void clear() { sources_ = outputs_ = 0; }
+
+  /// Rows `y` .. `end` - 1 of the source. Those outside of the picture are left out.
+  void read(int y, int end) {
+    end = std::min(end, first_.height);
+    for (y = std::max(y, 0); y < end && sources_ < kMostRows; ++y)
+      source_[sources_++] = first_.src_row(y) + offset_;
+  }
+
+  /// Rows `y` .. `end` - 1 of the output.
+  void write(int y, int end) {
+    for (; y < end && outputs_ < kMostRows; ++y)
+      output_[outputs_++] = first_.dst_row(y) + offset_;
+  }
+
+  /// To be called where cells `x` .. `x` + `count` - 1 of `width` cells of part `part` are next:
+  /// fetches a share of each row, so that all of it has been fetched when all parts are done.
+  void fetch(int part, int width, int x, int count) const {
+    // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
+    // one.
+    asm volatile("");
+    const std::ptrdiff_t done = static_cast<std::ptrdiff_t>(part) * width + x;
+    const std::ptrdiff_t end = (done + count) * first_.step / parts_;
+    for (std::ptrdiff_t at = round_up(done * first_.step / parts_, kCacheLine); at < end;
+         at += kCacheLine) {
+      for (int r = 0; r < sources_; ++r)
+        __builtin_prefetch(source_[r] + at);
+      for (int r = 0; r < outputs_; ++r)
+        __builtin_prefetch(output_[r] + at, 1);
+    }
+  }
+
+ private:
+  static constexpr int kMostRows = 8;
+  static constexpr std::ptrdiff_t kCacheLine = 64;
+
+  const ComponentTask& first_;
+  std::ptrdiff_t offset_;
+  int parts_;
+  const std::uint8_t* source_[kMostRows];
+  std::uint8_t* output_[kMostRows];
+  int sources_ = 0, outputs_ = 0;
+};
+
+}  // namespace convolve
