@@ -70,7 +70,7 @@ const FormInfo kForms[kFormCount] = {
      1},
     {Form::kSeparableSpline, KernelKind::kSeparable, CostClass::kSeparableSpline, 1,
      "separable-spline", "spline", "large smooth masks of rank 1 and reals, 8-bit samples", true,
-     false, 1},
+     true, 1},
     {Form::kTensorSliding, KernelKind::kTensor, CostClass::kTensorSliding, 1, "tensor-sliding",
      "tensor/columns", "8-bit samples, masks up to 17 rows whose window is 32 bytes", true, false,
      1},

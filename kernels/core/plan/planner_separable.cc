@@ -54,25 +54,27 @@ std::optional<Plan> plan_dots(const PlanRequest& request) {
 
 /// With the factors as splines, if the mask is smooth enough.
 std::optional<Plan> plan_spline(const PlanRequest& request) {
-  if (!request.on_cuda() || weights_by_alpha(request.format, request.options) ||
-      !request.allows(Form::kSeparableSpline))
+  if (weights_by_alpha(request.format, request.options) || !request.allows(Form::kSeparableSpline))
     return std::nullopt;
   const std::optional<SplineMask>& spline = request.weights.spline_mask();
-  if (!spline || spline_shared_bytes(request.format, request.mask, spline->spacing()) >
-                     request.device.shared_bytes)
+  if (!spline) return std::nullopt;
+  const KnotSpacing spacing = spline->spacing();
+  if (request.on_cuda() &&
+      spline_shared_bytes(request.format, request.mask, spacing) > request.device.shared_bytes)
     return std::nullopt;
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kSeparableSpline;
-  plan.knot_spacing = spline->spacing();
+  plan.knot_spacing = spacing;
   plan.accumulator = Accumulator::kFloat32;
-  plan.storage = MaskStorage::kGlobalMemory;
+  plan.storage = request.on_cuda() ? MaskStorage::kGlobalMemory : MaskStorage::kHostMemory;
   return plan;
 }
 
 }  // namespace
 
 Result<Plan> plan_separable(const PlanRequest& request) {
+  if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
   const std::optional<Plan> digits = plan_digits(request);
   const std::optional<Plan> spline = plan_spline(request);
   if (digits && spline)
@@ -81,7 +83,6 @@ Result<Plan> plan_separable(const PlanRequest& request) {
                : *digits;
   if (spline) return *spline;
   if (digits) return *digits;
-  if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
   if (request.asks(Form::kSeparableSpline))
     return unsupported("rank: the mask is not smooth enough for a coarse grid");
   if (request.asks(Form::kSeparableTensorFused) || request.asks(Form::kSeparableTensorTwoPass))

@@ -101,7 +101,9 @@ void CpuJob::encode() {
     box_ = box_mask(mask);
     return;
   }
-  if (plan_.kernel() == KernelKind::kShift || sums_dots(plan_.form)) return;
+  if (plan_.kernel() == KernelKind::kShift || plan_.form == Form::kSeparableSpline ||
+      sums_dots(plan_.form))
+    return;
   const Accumulator accumulator = plan_.accumulator;
   if (plan_.passes() == Passes::kRowColumn) {
     const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
@@ -120,6 +122,12 @@ Status CpuJob::allocate(const FrameFormat& format) {
     if (Status status = allocate_weighted(format); !status.ok()) return status;
   }
   if (bytes_ != nullptr) return {};
+  if (const SplineMask* spline = weights_->as<SplineMask>()) {
+    Result<SeparableSpline> made = SeparableSpline::make(format, mask(), *spline, workers_);
+    if (!made.ok()) return made.status();
+    spline_ = std::move(made.value());
+    return {};
+  }
   const Extent extent =
       largest_component(format, [this](const Component& c) { return work_of(c) == Work::kFilter; });
   int halo = taps_.width() - 1;
@@ -192,15 +200,17 @@ Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArgument
   for (int p = 0; p < src.format.plane_count; ++p)
     add_plane(src, dst, p, arguments);
 
-  if (two_pass_) {
-    // One component after the other: they share the plane of row sums.
+  if (two_pass_ || spline_) {
+    // One component after the other: they share the planes between their passes.
     for (int i = 0; i < piece_count_; ++i) {
       if (pieces_[i].work != Work::kFilter) {
         run_pieces(i, i + 1, Stage::kWhole);
-        continue;
+      } else if (spline_) {
+        run_spline(pieces_[i].task.colour);
+      } else {
+        run_pieces(i, i + 1, Stage::kRowPass);
+        run_pieces(i, i + 1, Stage::kColumnPass);
       }
-      run_pieces(i, i + 1, Stage::kRowPass);
-      run_pieces(i, i + 1, Stage::kColumnPass);
     }
   } else {
     run_pieces(0, piece_count_, Stage::kWhole);
@@ -221,6 +231,13 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
       index -= pieces_[i].areas();
     run_area(pieces_[i], index, stage, worker);
   });
+}
+
+void CpuJob::run_spline(const ComponentTask& task) {
+  for (const SeparableSpline::Stage stage : SeparableSpline::kStages)
+    run_bands(workers_, spline_->units(task, stage), [&](int unit, int worker) {
+      if (!stopped()) spline_->run(task, stage, unit, worker);
+    });
 }
 
 void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {

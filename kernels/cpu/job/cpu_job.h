@@ -15,6 +15,7 @@
 #include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"
+#include "kernels/cpu/spline/separable_spline.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
@@ -74,6 +75,7 @@ class CpuJob final : public Job {
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);
+  void run_spline(const ComponentTask& task);
   void run_area(const Piece& piece, int index, Stage stage, int worker);
 
   bool stopped() const { return stop_ != nullptr && stop_->raised(); }
@@ -91,6 +93,7 @@ class CpuJob final : public Job {
   MaskTaps column_taps_;
   BoxMask box_;
   std::unique_ptr<ByteFilter> bytes_;  ///< If the form has code of its own for 8-bit samples.
+  std::optional<SeparableSpline> spline_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;
   Lines plane_;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// One axis of a spline mask (core/weights/spline_axis.h) as the kernels read it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/weights/spline_axis.h"
+#include "kernels/cpu/mask_taps.h"
+
+namespace convolve {
+
+/// Direction of an axis.
+enum class Along { kRow, kColumn };
+
+/// Immutable; owns its tables.
+class SplineTaps {
+ public:
+  SplineTaps() = default;
+  SplineTaps(const SplineAxis& axis, Along along);
+
+  int spacing() const { return spacing_; }
+  double box_weight() const { return box_weight_; }
+  double sum() const { return sum_; }  ///< Of the convolution's weights.
+
+  /// Synthesis coefficients from which a line of `cells` pixels is made.
+  int synthesis_count(int cells) const { return (cells - 1) / spacing_ + kSplineOrder; }
+  /// Analysis coefficients whose convolution gives those.
+  int analysis_count(int cells) const { return synthesis_count(cells) + taps_ - 1; }
+  /// The pixel that begins the spline of analysis coefficient 0.
+  int first_pixel() const { return first_pixel_; }
+  /// Pixels that the splines of a line of `cells` pixels cover.
+  int analysis_span(int cells) const {
+    return spacing_ * (analysis_count(cells) + kSplineOrder - 1);
+  }
+
+  /// The convolution of coefficients.
+  const MaskTaps& convolution() const { return convolution_; }
+
+  /// Weights of the spline's pixels: kSplineOrder * spacing() of them, padded with zeros to
+  /// kAnalysisPadding. They sum to spacing()^4,
+  const std::vector<std::int16_t>& whole_analysis() const { return whole_analysis_; }
+  /// and to 1.
+  const std::vector<float>& analysis() const { return analysis_; }
+
+  /// Weight of coefficient m of a pixel at `phase` behind its knot: element m * spacing() + phase.
+  const std::vector<float>& synthesis() const { return synthesis_; }
+
+ private:
+  int spacing_ = 1;
+  int taps_ = 0;
+  int first_pixel_ = 0;
+  double box_weight_ = 0;
+  double sum_ = 0;
+  MaskTaps convolution_;
+  std::vector<std::int16_t> whole_analysis_;
+  std::vector<float> analysis_, synthesis_;
+};
+
+/// Tables of weights along pixels are padded to a multiple of this, as many as a vector may hold.
+inline constexpr int kAnalysisPadding = 32;
+
+}  // namespace convolve
