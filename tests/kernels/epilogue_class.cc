@@ -120,6 +120,8 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
     name = "weighted";
   } else if (sums_are_split(plan.form)) {
     name = "split";
+  } else if (plan.form == Form::kCoarsenedDots && plan.accumulator == Accumulator::kFloat64) {
+    name = "wide";
   } else if (plan.kernel() == KernelKind::kTensor || plan.form == Form::kCoarsenedDots) {
     return digit_class(format, mask, plan, scale, bias);
   } else if (plan.form == Form::kSeparableSpline) {

@@ -113,6 +113,7 @@ void add_others(SceneList& list) {
       .bias = 0.5;
   list.add(lively_mask(7, 6, 9000, false), {"NV12", "UYVY"}, {"coarsened-int32"}).bias = 0.5;
   list.add(lively_mask(7, 6, 900000, false), {"NV12", "RGBA64"}, {"coarsened-float64"}).bias = 0.5;
+  list.add(lively_mask(7, 6, 900000, false), {"NV12", "RGBA"}, {"coarsened-dots"}).bias = 0.5;
   // One digit and two, quads that end in zeros and do not, in every way that components lie.
   list.add(anchored(lively_mask(5, 4, 9, false), 1, 3), {"GRAY8", "NV12", "YUY2", "BGR"},
            {"coarsened-dots"})

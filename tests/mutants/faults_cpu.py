@@ -122,6 +122,8 @@ CPU = [
           "++g_generation;", "g_generation += 0;"),
     Fault("pool-takes-signals", "kernels/core/base/thread_pool.cc", "sigfillset(&all);",
           "sigemptyset(&all);"),
+    Fault("dots-upper-half-of-wide-sums-lost", "kernels/cpu/bytes/byte_codes-inl.h",
+          "hn::Set(d_real, 256.0)", "hn::Set(d_real, 128.0)"),
     Fault("rows-read-in-the-picture-behind-its-end", "kernels/cpu/bytes/source_rows-inl.h",
           "(room / stride.step + 1)", "(room / stride.step + 2)"),
     Fault("rows-last-cells-copied-from-the-first", "kernels/cpu/bytes/source_rows-inl.h",

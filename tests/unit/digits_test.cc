@@ -106,6 +106,41 @@ TEST(Digits, RefuseWhatNeedsMore) {
   EXPECT_FALSE(digits_of("3x1: 0.7777777771 -1e6 1e6 / 1"));
 }
 
+// Whole numbers whose sums leave 32 bits, in halves of which each fits.
+TEST(Digits, WideSums) {
+  const auto wide_of = [](int side, int weight) {
+    const Mask mask = mask_of(std::to_string(side) + "x" + std::to_string(side) + ": " + [&] {
+      std::string numbers;
+      for (int i = 0; i < side * side; ++i)
+        numbers += std::to_string(weight - i % 2) + " ";
+      return numbers + "/ 7";
+    }());
+    const bool rational = is_rational(grey(), mask, 1);
+    EXPECT_TRUE(rational) << side;
+    EXPECT_FALSE(choose_digits(grey(), mask, 1, rational)) << side;
+    return choose_wide_digits(grey(), mask, 1, rational);
+  };
+  const std::optional<DigitWeights> two = wide_of(31, 30000);
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->digits, 2);
+  EXPECT_TRUE(two->wide);
+  EXPECT_EQ(two->sum, 961 * 30000 - 480);
+  EXPECT_EQ(wide_of(7, 900000)->digits, 3);
+  EXPECT_FALSE(wide_of(31, 8000000)) << "the upper half leaves 32 bits";
+
+  const Mask one_digit = mask_of("box:3");
+  EXPECT_FALSE(choose_wide_digits(grey(), one_digit, 1, true)) << "there are no others";
+  EXPECT_FALSE(choose_wide_digits(grey(), mask_of("3x1: 9000000 -3 1 / 7"), 1, true))
+      << "more than three digits";
+  Component limited = grey().planes[0].components[0];
+  limited.black = 16;
+  const DigitEpilogue epilogue =
+      make_digit_epilogue(limited, one_digit, *two, 1, 0, true, DigitEpilogue::Quantiser::kBits);
+  EXPECT_TRUE(epilogue.wide);
+  EXPECT_EQ(epilogue.start, 0);
+  EXPECT_EQ(epilogue.wide_start, -16.0 * static_cast<double>(two->sum));
+}
+
 // Sums that stay below 2^22 under a divisor that is a power of two need no conversion.
 TEST(Digits, Quantisers) {
   const auto quantiser = [](const char* text, double bias) {

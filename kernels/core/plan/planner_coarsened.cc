@@ -23,14 +23,19 @@ std::optional<Plan> plan_dots(const PlanRequest& request) {
       !(request.device.dot_products || request.asks(Form::kCoarsenedDots)) ||
       weights_by_alpha(request.format, request.options) || !samples_are_bytes(request.format))
     return std::nullopt;
-  const std::optional<DigitWeights>& digits = request.weights.digits();
-  if (!digits) return std::nullopt;
+  const DigitWeights* digits = nullptr;
+  if (request.weights.digits())
+    digits = &*request.weights.digits();
+  else if (request.weights.wide_digits())
+    digits = &*request.weights.wide_digits();
+  if (digits == nullptr) return std::nullopt;
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kCoarsenedDots;
   plan.rational = request.weights.rational();
   plan.digits = digits->digits;
-  plan.accumulator = Accumulator::kInt32;
+  // Whole numbers below 2^52 are exact in double.
+  plan.accumulator = digits->wide ? Accumulator::kFloat64 : Accumulator::kInt32;
   plan.storage = MaskStorage::kHostMemory;
   return plan;
 }

@@ -17,6 +17,8 @@ PreparedWeights::Representation take_representation(const Plan& plan, WeightPrep
   if (kernel == KernelKind::kShift) return *std::move(weights.shift());
   if (kernel == KernelKind::kTensor && sums_are_split(plan.form))
     return *std::move(weights.split_digits(plan.digits));
+  if (plan.form == Form::kCoarsenedDots && !weights.digits())
+    return *std::move(weights.wide_digits());
   if (kernel == KernelKind::kTensor || plan.form == Form::kCoarsenedDots)
     return *std::move(weights.digits());
   if (plan.form == Form::kSeparableDots) return *std::move(weights.separable_integers());

@@ -29,6 +29,14 @@ bool sums_fit(const DigitWeights& weights, int max_code) {
          kTwo31;
 }
 
+/// True if the sums of the lowest digit and those of all others fit 32 bits each.
+bool halves_fit(const Mask& mask, const DigitWeights& weights, int max_code) {
+  const double taps = static_cast<double>(mask.taps());
+  const double low = 128 * taps * max_code;
+  const double high = (weights.magnitude + 128 * taps) / 256 * max_code;
+  return std::max(low, high) + 1 < kTwo31;
+}
+
 /// Bound on |computed - exact| before rounding, for a real mask.
 double value_error(const DigitWeights& weights, double scale, int max_code) {
   // The start is a whole number of units; the sum becomes a float, and is scaled and added to in
@@ -114,7 +122,8 @@ bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeight
   if (rational != is_rational(format, mask, scale)) return false;
   return all_filtered(format, [&](const Component& component) {
     const int max_code = component.max_code();
-    if (!sums_fit(weights, max_code)) return false;
+    if (weights.wide ? !halves_fit(mask, weights, max_code) : !sums_fit(weights, max_code))
+      return false;
     return rational || value_error(weights, scale, max_code) <=
                            std::min(zone(mask, scale, component.depth), 0.25);
   });
@@ -145,11 +154,28 @@ std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask&
   return std::nullopt;
 }
 
+std::optional<DigitWeights> choose_wide_digits(const FrameFormat& format, const Mask& mask,
+                                               double scale, bool rational) {
+  if (!rational || !mask.dense()) return std::nullopt;
+  const int digits = exact_digit_count(mask);
+  if (digits < 2) return std::nullopt;
+  DigitWeights made = exact_digits(mask, digits);
+  made.wide = true;
+  if (!digits_serve(format, mask, made, scale, rational)) return std::nullopt;
+  return made;
+}
+
 DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
                                   const DigitWeights& weights, double scale, double bias,
                                   bool rational, DigitEpilogue::Quantiser most) {
   const int max_code = component.max_code();
   DigitEpilogue e;
+  if (weights.wide) {
+    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat64);
+    e.wide = true;
+    e.wide_start = -static_cast<double>(component.black) * static_cast<double>(weights.sum);
+    return e;
+  }
   double to_codes = 0;  ///< Largest |S| in codes.
   bool in_float = false;
   if (rational) {

@@ -21,6 +21,7 @@ struct DigitWeights {
   int digits = 0;  ///< 1 .. kMostDigits: each value is sum of d_i * 256^i, -128 <= d_i <= 127.
   std::vector<std::int32_t> values;
   double unit = 1;
+  bool wide = false;     ///< Sums leave 32 bits: those of digit 0 are kept apart from the others'.
   std::int64_t sum = 0;  ///< Of the values.
   double magnitude = 0;  ///< Sum of |value|.
   double error = 0;      ///< Sum of |weight - value * unit|.
@@ -39,6 +40,11 @@ DigitWeights quantise_weights(const Mask& mask, double unit);
 /// it, or if sums would leave 32 bits.
 std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
                                           bool rational);
+
+/// The same for rational masks whose sums leave 32 bits, for kernels that keep the sums of the
+/// lowest digit apart from those of the others, each in 32 bits (DigitWeights::wide).
+std::optional<DigitWeights> choose_wide_digits(const FrameFormat& format, const Mask& mask,
+                                               double scale, bool rational);
 
 /// The weights in `digits` digits, a number that choose_digits() has chosen for the plan;
 /// `rational`: as is_rational() says.
@@ -59,7 +65,11 @@ constexpr int balanced_digit(std::int32_t value, int index) {
 /// From an int32 sum S = start + sum of value * code to a code.
 struct DigitEpilogue {
   std::int32_t start = 0;  ///< Subtracts the black level from every code of the sum.
-  Epilogue general;        ///< For any S; general.in_float: S may be rounded to a float.
+  /// If the weights are wide, S is wide_start + 256 * sum of the others + sum of digit 0, and
+  /// `start` is 0.
+  bool wide = false;
+  double wide_start = 0;
+  Epilogue general;  ///< For any S; general.in_float: S may be rounded to a float.
   /// The proven ways to quantise, the most general one first.
   enum class Quantiser : int {
     kGeneral,  ///< By `general`.

@@ -22,6 +22,11 @@ std::optional<DigitWeights>& WeightPreparation::digits() {
   return once(digits_, [this] { return choose_digits(format_, mask_, scale_, rational_); });
 }
 
+std::optional<DigitWeights>& WeightPreparation::wide_digits() {
+  return once(wide_digits_,
+              [this] { return choose_wide_digits(format_, mask_, scale_, rational_); });
+}
+
 std::optional<SplitDigits>& WeightPreparation::split_digits(int digits) {
   return once(split_digits_[digits - kFewestSplitDigits], [&] {
     std::optional<SplitDigits> made = make_split_digits(mask_, digits);

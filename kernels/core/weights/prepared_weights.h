@@ -51,6 +51,8 @@ class WeightPreparation {
   bool rational() const { return rational_; }
 
   std::optional<DigitWeights>& digits();
+  /// Only where there are no digits().
+  std::optional<DigitWeights>& wide_digits();
   /// In so many digits, kFewestSplitDigits to kMostDigits. Only where rational() does not hold.
   std::optional<SplitDigits>& split_digits(int digits);
   std::optional<SeparableDigits>& separable_digits();
@@ -79,7 +81,7 @@ class WeightPreparation {
   const double scale_;
   const bool rational_;
   int made_ = 0;
-  Once<DigitWeights> digits_;
+  Once<DigitWeights> digits_, wide_digits_;
   Once<SplitDigits> split_digits_[kMostDigits - kFewestSplitDigits + 1];
   Once<SeparableDigits> separable_digits_;
   Once<SeparableIntegers> separable_integers_;

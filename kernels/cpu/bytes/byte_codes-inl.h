@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cpu/finish_line-inl.h"
 
@@ -107,6 +108,37 @@ HWY_INLINE void with_rounded_codes(const EpilogueOf<Real> e, const Reciprocal<Re
   else
     use([=](hn::Vec<Words> sums)
             HWY_ATTR { return codes_of_sums<kWay, false>(sums, e, reciprocal, most); });
+}
+
+/// Calls `use` with a function from two vectors of sums to the codes of 256 times the first and the
+/// second, more by `start`. The totals are whole numbers below 2^53.
+template <class Use>
+HWY_INLINE void with_wide_codes(const EpilogueOf<double>& e, const Reciprocal<double>& reciprocal,
+                                double start, int most, const Use& use) {
+  const auto with = [&](auto way) HWY_ATTR {
+    constexpr Rounding kWay = decltype(way)::value;
+    use([=](hn::Vec<Words> high, hn::Vec<Words> low) HWY_ATTR {
+      const Words d;
+      const hn::Half<Words> d_half;
+      const hn::Repartition<double, Words> d_real;
+      const auto code = [&](hn::Vec<decltype(d_half)> of_high,
+                            hn::Vec<decltype(d_half)> of_low) HWY_ATTR {
+        const auto rest = hn::Add(hn::PromoteTo(d_real, of_low), hn::Set(d_real, start));
+        const auto total = hn::MulAdd(hn::PromoteTo(d_real, of_high), hn::Set(d_real, 256.0), rest);
+        return finish_words<kWay>(d_real, total, e, reciprocal, static_cast<double>(most));
+      };
+      return hn::Combine(d, code(hn::UpperHalf(d_half, high), hn::UpperHalf(d_half, low)),
+                         code(hn::LowerHalf(d_half, high), hn::LowerHalf(d_half, low)));
+    });
+  };
+  switch (rounding_of(e, reciprocal)) {
+    case Rounding::kLinear:
+      return with(std::integral_constant<Rounding, Rounding::kLinear>());
+    case Rounding::kQuotient:
+      return with(std::integral_constant<Rounding, Rounding::kQuotient>());
+    case Rounding::kRemainder:
+      return with(std::integral_constant<Rounding, Rounding::kRemainder>());
+  }
 }
 
 template <class Real, class Use>

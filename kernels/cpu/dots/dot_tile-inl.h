@@ -51,7 +51,7 @@ inline constexpr int kDotRows = 1;
 /// The code at column `x` of the block's row.
 inline int dot_code(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block, int x) {
   const int bits = e.quantiser == DigitEpilogue::Quantiser::kBits ? kRoundingBits : 0;
-  std::uint32_t sum = 0;
+  std::int64_t sum = 0;
   for (int d = taps.digits() - 1; d >= 0; --d) {
     const std::int32_t* weights = taps.digit(d);
     sum *= 256;
@@ -59,10 +59,10 @@ inline int dot_code(const DotTaps& taps, const DigitEpilogue& e, const DotBlock&
       for (int j = 0; j < kQuadTaps * taps.quads(); ++j) {
         const std::int32_t quad = weights[i * taps.quads() + j / kQuadTaps];
         const auto weight = static_cast<std::int8_t>(quad >> 8 * (j % kQuadTaps));
-        sum += static_cast<std::uint32_t>(weight * block.lines[i][x + j]);
+        sum += weight * block.lines[i][x + j];
       }
   }
-  const auto total = static_cast<std::int32_t>(sum + static_cast<std::uint32_t>(e.start - bits));
+  const double total = static_cast<double>(sum + e.start - bits) + e.wide_start;
   const int max_code = e.general.max_code;
   return e.general.in_float ? finish(static_cast<float>(total), e.general.narrow, max_code)
                             : finish(static_cast<double>(total), e.general.wide, max_code);
@@ -137,6 +137,20 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
     return add_quads_to<kFirst + 1, kDotRows>(key, cells, weights, quads, sum);
 }
 
+/// Adds the products of one digit to the sums of the tile at column `x`.
+HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block, int x,
+                          DotSums& sum) {
+  // The first and the last lines of a block belong to some of its rows only.
+  const int height = taps.height();
+  const std::int32_t* weights = taps.digit(digit);
+  for (int line = 0; line < height + kDotRows - 1; ++line, weights += taps.quads()) {
+    const int first = line < height ? 0 : line - height + 1;
+    const int end = line < kDotRows ? line + 1 : kDotRows;
+    add_quads_to<0, kDotRows>(rows_key(first, end), block.lines[line] + x, weights, taps.quads(),
+                              sum);
+  }
+}
+
 /// Codes before they are clamped, where one multiply-add rounds them to whole numbers: the low bits
 /// of a float near 1.5 x 2^23 (see DigitEpilogue).
 template <bool kBits>
@@ -177,7 +191,6 @@ HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
 inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block, int x,
                         int count) {
   const Words d;
-  const int height = taps.height();
   DotSums sum;
   const auto first_start = hn::Set(d, taps.digits() == 1 ? e.start : 0);
   HWY_UNROLL(8)
@@ -187,14 +200,7 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
       sum[r][k] = first_start;
   }
   for (int digit = taps.digits() - 1; digit >= 0; --digit) {
-    // The first and the last lines of a block belong to some of its rows only.
-    const std::int32_t* weights = taps.digit(digit);
-    for (int line = 0; line < height + kDotRows - 1; ++line, weights += taps.quads()) {
-      const int first = line < height ? 0 : line - height + 1;
-      const int end = line < kDotRows ? line + 1 : kDotRows;
-      add_quads_to<0, kDotRows>(rows_key(first, end), block.lines[line] + x, weights, taps.quads(),
-                                sum);
-    }
+    add_digit(taps, digit, block, x, sum);
     if (digit == 0) break;
     const auto start = hn::Set(d, digit == 1 ? e.start : 0);
     HWY_UNROLL(8)
@@ -233,6 +239,32 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
   finish_seldom(copy, e.general, block.reciprocals, block, x, count);
 }
 
+/// The same for wide weights.
+HWY_NOINLINE void filter_wide_tile(const DotTaps& taps, const DigitEpilogue& e,
+                                   const DotBlock& block, int x, int count) {
+  const Words d;
+  DotSums high, low;
+  for (int r = 0; r < kDotRows; ++r)
+    for (int k = 0; k < kDotVectors; ++k)
+      high[r][k] = low[r][k] = hn::Zero(d);
+  for (int digit = taps.digits() - 1; digit > 0; --digit) {
+    for (int r = 0; r < kDotRows; ++r)
+      for (int k = 0; k < kDotVectors; ++k)
+        high[r][k] = hn::ShiftLeft<8>(high[r][k]);
+    add_digit(taps, digit, block, x, high);
+  }
+  add_digit(taps, 0, block, x, low);
+  with_wide_codes(e.general.wide, block.reciprocals.wide, e.wide_start, e.general.max_code,
+                  [&](const auto& codes_of) HWY_ATTR {
+                    for (int r = 0; r < block.rows; ++r) {
+                      hn::Vec<Words> codes[kDotVectors];
+                      for (int k = 0; k < kDotVectors; ++k)
+                        codes[k] = codes_of(high[r][k], low[r][k]);
+                      store_codes(pack_words(codes), count, block.out[r] + x);
+                    }
+                  });
+}
+
 /// A tile and the cells below it.
 inline Stride dot_stride(const DotTaps& taps) {
   const int step = static_cast<int>(hn::Lanes(Bytes()));
@@ -245,7 +277,10 @@ inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotB
   const Stride stride = dot_stride(taps);
   for (int x = begin; x < end; x += stride.step) {
     block.ahead.fetch(block.part, width, x, std::min(stride.step, width - x));
-    filter_tile(taps, e, block, x, width - x);
+    if (e.wide)
+      filter_wide_tile(taps, e, block, x, width - x);
+    else
+      filter_tile(taps, e, block, x, width - x);
   }
 }
 

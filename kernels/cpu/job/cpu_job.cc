@@ -73,7 +73,9 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
                                           const StopSignal* stop,
                                           std::atomic<std::uint64_t>* kernel_ns) {
   const Plan& plan = planned.plan;
-  const bool integers = plan.kernel() == KernelKind::kBox || sums_dots(plan.form);
+  const DigitWeights* digits = planned.weights->as<DigitWeights>();
+  const bool integers = plan.kernel() == KernelKind::kBox ||
+                        (sums_dots(plan.form) && (digits == nullptr || !digits->wide));
   if (plan.backend != BackendKind::kCpu || !form_info(plan.form).on_cpu ||
       (plan.accumulator == Accumulator::kInt32) != integers)
     return unsupported("the cpu backend cannot run the plan " + plan.to_string());
