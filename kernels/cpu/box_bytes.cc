@@ -29,7 +29,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Sum>
 using SumTag = hn::ScalableTag<Sum>;
 
-/// Columns that are summed at a time: a vector. Sizeless ones have no target here.
+/// Columns that are summed at a time, as many as a vector holds. It is known when compiling, as no
+/// target with vectors of unknown size is compiled (highway_targets.h).
 template <class Sum>
 constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(SumTag<Sum>()));
 
@@ -232,7 +233,8 @@ HWY_INLINE void add_row(const SourceRows& source, int y, const std::uint8_t* lin
   });
 }
 
-/// Columns between two prefetches.
+/// Columns between two prefetches: few enough to spread them over a row, and four cache lines, so
+/// that the loop over columns is seldom left.
 constexpr int kPrefetched = 256;
 
 template <class Sum>

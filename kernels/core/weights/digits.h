@@ -41,8 +41,10 @@ DigitWeights quantise_weights(const Mask& mask, double unit);
 std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
                                           bool rational);
 
-/// The same for rational masks whose sums leave 32 bits, for kernels that keep the sums of the
-/// lowest digit apart from those of the others, each in 32 bits (DigitWeights::wide).
+/// The weights of a rational mask whose sums leave 32 bits, in the fewest digits that hold them,
+/// for kernels that sum the lowest digit apart from the others (DigitWeights::wide). Nothing if the
+/// mask is not rational, has one digit or more than kMostDigits, or if one of these sums leaves 32
+/// bits.
 std::optional<DigitWeights> choose_wide_digits(const FrameFormat& format, const Mask& mask,
                                                double scale, bool rational);
 

@@ -51,7 +51,7 @@ class WeightPreparation {
   bool rational() const { return rational_; }
 
   std::optional<DigitWeights>& digits();
-  /// Only where there are no digits().
+  /// Weights whose sums leave 32 bits (choose_wide_digits()). Only where digits() is empty.
   std::optional<DigitWeights>& wide_digits();
   /// In so many digits, kFewestSplitDigits to kMostDigits. Only where rational() does not hold.
   std::optional<SplitDigits>& split_digits(int digits);

@@ -239,7 +239,9 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
   finish_seldom(copy, e.general, block.reciprocals, block, x, count);
 }
 
-/// The same for wide weights.
+/// Writes the codes of the tile at column `x`, of which `count` columns are wanted, for wide
+/// weights (DigitWeights::wide). Its two sets of sums do not fit the registers, so it is not
+/// inlined beside filter_tile(), whose sums do.
 HWY_NOINLINE void filter_wide_tile(const DotTaps& taps, const DigitEpilogue& e,
                                    const DotBlock& block, int x, int count) {
   const Words d;
@@ -265,7 +267,7 @@ HWY_NOINLINE void filter_wide_tile(const DotTaps& taps, const DigitEpilogue& e,
                   });
 }
 
-/// A tile and the cells below it.
+/// A step makes one tile, and reads the cells that the quads of its sums lie on.
 inline Stride dot_stride(const DotTaps& taps) {
   const int step = static_cast<int>(hn::Lanes(Bytes()));
   return {step, step + kQuadTaps * (taps.quads() + kDotVectors - 2)};

@@ -64,7 +64,8 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
 
 #else
 
-/// Columns that are summed at a time: a vector. Sizeless ones have no target here.
+/// Columns that are summed at a time, as many as a vector holds. It is known when compiling, as no
+/// target with vectors of unknown size is compiled (highway_targets.h).
 constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(Pairs()));
 
 /// Column sums of kPairRows rows, from codes `begin` .. `end` - 1 of each line that they read.

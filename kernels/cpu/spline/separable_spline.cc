@@ -22,7 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
 
-/// A mean code less kMidCode of a ghost cell without signal.
+/// What a ghost cell without signal is worth among coefficients, which are mean codes less
+/// kMidCode.
 float no_signal(const ComponentTask& task) {
   return static_cast<float>(task.black - kMidCode);
 }
@@ -78,7 +79,8 @@ void filter_lines(const SplineKernel& k, int first) {
   const float* boxed[kUnitLines];
   float* out[kUnitLines];
   for (int r = 0; r < kUnitLines; ++r) {
-    // Of lines that are not there nobody wants what comes.
+    // The last unit may have fewer lines. The boxes are always added to kUnitLines of them, so what
+    // stands for a missing one is written to scratch memory and not read.
     out[r] = r < count ? k.analysis.at<float>(first + r) : k.workspace.intermediate.at<float>(2);
     float* const line = k.workspace.source.at<float>(r) - span.from;
     boxed[r] = line - k.anchor_x;
@@ -124,7 +126,8 @@ void synthesise_rows(const SplineKernel& k, int x, int begin, int end) {
   const int columns = strip_columns(task, x), spacing = column.spacing();
   const int last = column.analysis_count(task.height) - 1;
   const auto lines = reinterpret_cast<const float**>(k.workspace.table);
-  // Coefficients are convolved for so many knots at once; four of them make a row.
+  // A row is made from the coefficients of kSplineOrder knots, and a block of kBlockRows knots is
+  // convolved at once, so two blocks always hold all that a row reads.
   static_assert(kBlockRows >= kSplineOrder - 1);
   const auto convolved = [&](int knot) {
     return k.workspace.intermediate.at<float>(knot % (2 * kBlockRows));
@@ -167,8 +170,8 @@ HWY_EXPORT(synthesise_rows);
 
 namespace {
 
-/// Rows of the picture in a unit of the synthesis: whole blocks of knots. Each unit convolves a
-/// block more than it has.
+/// Rows of the picture in a unit of the synthesis: whole blocks of knots, and several of them, as
+/// each unit convolves one block more than its rows begin.
 int band_rows(const ComponentTask& task, const SplineTaps& column, int workers) {
   constexpr int kBlocks = 4;
   const int block = kBlockRows * column.spacing();
@@ -211,7 +214,7 @@ Result<SeparableSpline> SeparableSpline::make(const FrameFormat& format, const M
   if (!workspaces.ok()) return workspaces.status();
   made.workspaces_ = std::move(workspaces.value());
 
-  // Whole intervals are synthesised.
+  // The synthesis writes whole intervals between knots, so a line ends at a multiple of the widest.
   made.analysis_.stride = line_stride(round_up(width, kMostSpacing), sizeof(float));
   made.cross_rows_.stride = made.cross_boxes_.stride =
       line_stride(made.cross_.synthesis_count(width), sizeof(float));

@@ -31,7 +31,7 @@ class SeparableSpline {
   /// How many units a stage has for this component.
   int units(const ComponentTask& task, Stage stage) const;
 
-  /// Runs one of them as worker `worker`.
+  /// Runs unit `unit` of a stage as worker `worker`. The stage before must be over.
   void run(const ComponentTask& task, Stage stage, int unit, int worker) const;
 
  private:

@@ -11,7 +11,9 @@
 
 namespace convolve {
 
-/// What the stages see of a job, and the component that they filter.
+/// The mask, planes of coefficients and scratch memory of a job, and the component that is
+/// filtered. The stages are compiled once for each instruction set, as functions outside of the
+/// job's class; this is how they reach its members.
 struct SplineKernel {
   const SplineTaps &column, &row, &cross;
   int mask_width, mask_height, anchor_x, anchor_y;
@@ -34,7 +36,8 @@ struct SplineKernel {
         workspace(job.workspaces_[worker]) {}
 };
 
-/// Rows of the picture, lines of coefficients and knots in a unit.
+/// Rows of the picture in a unit of the cross term's analysis, lines of coefficients in a unit that
+/// filters lines, and knots in a unit that sums boxes.
 inline constexpr int kCrossRows = 64, kUnitLines = 4, kUnitKnots = 64;
 
 /// Columns in a unit: whole vectors and whole intervals between knots.

@@ -94,7 +94,8 @@ class IntervalSums {
   }
 
  private:
-  /// Those of rows t and t + 1 for the spline that began m intervals before.
+  /// The weights of rows t and t + 1 of the interval in the spline that began m intervals before
+  /// it, as two halves of 16 bits.
   HWY_INLINE std::int32_t weights_of(int m, int t) const {
     std::int32_t pair;
     std::memcpy(&pair, weights_ + m * spacing_ + t, sizeof pair);
@@ -148,7 +149,8 @@ HWY_INLINE void analyse_floats(const SplineTaps& taps, const float* cells, int c
   }
 }
 
-/// synthesise() where a vector holds several intervals. Writes whole vectors.
+/// Pixels from coefficients, as synthesise() makes them, where a vector holds several intervals
+/// between knots. Writes whole vectors.
 template <bool kAdd, int kSpacing>
 HWY_INLINE void synthesise_intervals(const float* weights, const float* coefficients, int count,
                                      float* out) {

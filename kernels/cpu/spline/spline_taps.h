@@ -25,7 +25,7 @@ class SplineTaps {
 
   /// Synthesis coefficients from which a line of `cells` pixels is made.
   int synthesis_count(int cells) const { return (cells - 1) / spacing_ + kSplineOrder; }
-  /// Analysis coefficients whose convolution gives those.
+  /// Analysis coefficients whose convolution gives the synthesis coefficients of such a line.
   int analysis_count(int cells) const { return synthesis_count(cells) + taps_ - 1; }
   /// The pixel that begins the spline of analysis coefficient 0.
   int first_pixel() const { return first_pixel_; }
@@ -37,10 +37,10 @@ class SplineTaps {
   /// The convolution of coefficients.
   const MaskTaps& convolution() const { return convolution_; }
 
-  /// Weights of the spline's pixels: kSplineOrder * spacing() of them, padded with zeros to
-  /// kAnalysisPadding. They sum to spacing()^4,
+  /// Weights of the pixels below a spline as whole numbers, which sum to spacing()^4: kSplineOrder
+  /// * spacing() of them, padded with zeros to a multiple of kAnalysisPadding.
   const std::vector<std::int16_t>& whole_analysis() const { return whole_analysis_; }
-  /// and to 1.
+  /// The same weights as floats, which sum to 1, equally padded.
   const std::vector<float>& analysis() const { return analysis_; }
 
   /// Weight of coefficient m of a pixel at `phase` behind its knot: element m * spacing() + phase.

@@ -124,7 +124,7 @@ class DeviceCore {
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
   std::chrono::steady_clock::time_point last_finish_;  ///< When a frame was found to be over.
-  /// From one such time to the next, in the mean of the last ones.
+  /// Time between the ends of two frames of this element, in the mean of the last ones.
   std::atomic<std::chrono::microseconds::rep> interval_us_{0};
   bool measures_stages_ = false;
   std::uint64_t frames_ = 0;   ///< That were begun since reserve_frames().
