@@ -146,7 +146,8 @@ std::string epilogue_class(const FrameFormat& format, const Mask& mask, const Pl
                                              plan.rational))
                  : "?";
   } else {
-    name = name_of(make_epilogue(*first, mask, scale, bias, plan.rational, plan.accumulator));
+    name = name_of(
+        make_epilogue(*first, mask, scale, bias, plan.rational, plan.accumulator, plan.passes()));
   }
   return name + (is_mixed(format, bias) ? ", mixed" : "");
 }

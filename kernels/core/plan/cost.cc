@@ -140,7 +140,7 @@ bool codes_in_double(const Plan& plan, const Component& component, const Mask& m
   if (on_tensor_cores(plan.form) ? !plan.rational : plan.accumulator != Accumulator::kFloat32)
     return false;
   const Epilogue epilogue =
-      make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
+      make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32, plan.passes());
   return !epilogue.in_float || (on_tensor_cores(plan.form) && epilogue.narrow.divide);
 }
 

@@ -42,7 +42,7 @@ double tensor_quantiser_cost(const Plan& plan, const PlaneFormat& plane, const M
     const Component& component = plane.components[c];
     if (!component.filtered) continue;
     const Epilogue epilogue =
-        make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32);
+        make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32, Passes::kDirect);
     if (epilogue.in_float && !epilogue.narrow.divide) {
       // Pairs and quads quantise integers over a power of two by shifts.
       int exponent;

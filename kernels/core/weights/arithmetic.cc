@@ -32,12 +32,29 @@ bool is_power_of_two(std::int64_t v) {
   return v > 0 && (v & (v - 1)) == 0;
 }
 
-/// Bound on |computed - exact| before rounding for a real mask, without the epilogue. Each product
-/// passes at most one rounding a tap and one for the weight itself, in any order of summation.
+/// Roundings that the products of a pass go through, on average by the size of their weights: one
+/// for the weight, one for the product where it is not fused with the addition, and one for each
+/// addition. A pass adds up along its axis, from either end, so the first product goes through all
+/// additions and the last through one: half of them where the weights are symmetric.
+double pass_roundings(const std::vector<double>& weights) {
+  const auto count = static_cast<double>(weights.size());
+  double magnitude = 0, forwards = 0, backwards = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double weight = std::fabs(weights[i]);
+    magnitude += weight;
+    forwards += weight * (count - static_cast<double>(i));
+    backwards += weight * static_cast<double>(i + 1);
+  }
+  return 2 + (magnitude > 0 ? std::max(forwards, backwards) / magnitude : count);
+}
+
+/// Bound on |computed - exact| before rounding for a real mask, without the epilogue. In one pass,
+/// each product goes through at most one rounding a tap and one for the weight itself, in any order
+/// of summation.
 double summation_error(const Mask& mask, double scale, int max_code, Passes passes, double ulp) {
   const double steps = passes == Passes::kDirect
                            ? static_cast<double>(mask.taps()) + 1
-                           : static_cast<double>(mask.width) + mask.height + 2;
+                           : pass_roundings(mask.row) + pass_roundings(mask.column);
   const double factor_error = passes == Passes::kDirect ? 0 : mask.factor_error;
   const double full = std::fabs(scale) * max_code;
   return full * ((mask.magnitude + factor_error) * steps * ulp + factor_error);
@@ -256,7 +273,7 @@ int bias_code(const Component& component, double bias) {
 }
 
 Epilogue make_epilogue(const Component& component, const Mask& mask, double scale, double bias,
-                       bool rational, Accumulator accumulator) {
+                       bool rational, Accumulator accumulator, Passes passes) {
   const int base = component.black + bias_code(component, bias);
   const int max_code = component.max_code();
   Epilogue e;
@@ -266,13 +283,10 @@ Epilogue make_epilogue(const Component& component, const Mask& mask, double scal
         accumulator == Accumulator::kWide ? std::ldexp(scale, -wide_exponent(mask)) : scale;
     e.narrow = linear<float>(unit, base);
     e.wide = linear<double>(unit, base);
-    const auto holds = [&](Passes passes) {
-      return summation_error(mask, scale, max_code, passes, kFloatUlp) +
-                 epilogue_error(max_code, kFloatUlp) <=
-             allowed_error(mask, scale, component.depth);
-    };
-    e.in_float = accumulator == Accumulator::kFloat32 && holds(Passes::kDirect) &&
-                 (!mask.rank1 || holds(Passes::kRowColumn));
+    e.in_float = accumulator == Accumulator::kFloat32 &&
+                 summation_error(mask, scale, max_code, passes, kFloatUlp) +
+                         epilogue_error(max_code, kFloatUlp) <=
+                     allowed_error(mask, scale, component.depth);
     return e;
   }
   const Ratio gain = total_gain(mask, scale).value_or(Ratio{0, 1});
@@ -293,7 +307,8 @@ Epilogue make_box_epilogue(const Component& component, const Mask& mask, const B
   const bool float_sums = static_cast<double>(mask.taps()) * max_code < kTwo24;
   if (rational)
     return make_epilogue(component, mask, weight.integer < 0 ? -scale : scale, bias, true,
-                         float_sums ? Accumulator::kFloat32 : Accumulator::kFloat64);
+                         float_sums ? Accumulator::kFloat32 : Accumulator::kFloat64,
+                         Passes::kDirect);
   const int base = component.black + bias_code(component, bias);
   const double unit = scale * weight.real;
   Epilogue e;

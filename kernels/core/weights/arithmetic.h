@@ -83,10 +83,10 @@ Result<Accumulator> choose_accumulator(const FrameFormat& format, const Mask& ma
 bool accumulator_serves(const FrameFormat& format, const Mask& mask, double scale, double bias,
                         Passes passes, bool rational, Accumulator accumulator);
 
-/// The epilogue of `component` for sums made with `accumulator`.
+/// The epilogue of `component` for sums made with `accumulator` in `passes`.
 /// With kWide the sum counts units of 2^-wide_exponent, which the epilogue takes back.
 Epilogue make_epilogue(const Component& component, const Mask& mask, double scale, double bias,
-                       bool rational, Accumulator accumulator);
+                       bool rational, Accumulator accumulator, Passes passes);
 
 /// rint(bias * n), 0 for chroma and alpha: `B` of the arithmetic.
 int bias_code(const Component& component, double bias);

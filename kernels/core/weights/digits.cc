@@ -171,7 +171,8 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
   const int max_code = component.max_code();
   DigitEpilogue e;
   if (weights.wide) {
-    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat64);
+    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat64,
+                              Passes::kDirect);
     e.wide = true;
     e.wide_start = -static_cast<double>(component.black) * static_cast<double>(weights.sum);
     return e;
@@ -180,7 +181,8 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
   bool in_float = false;
   if (rational) {
     // The sums may be converted to float where the largest one is exact, as for kFloat32.
-    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
+    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32,
+                              Passes::kDirect);
     e.start = static_cast<std::int32_t>(-component.black * weights.sum);
     in_float = e.general.in_float && !e.general.narrow.divide;
     to_codes = std::fabs(e.general.wide.scale) * weights.magnitude * max_code;

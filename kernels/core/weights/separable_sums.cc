@@ -47,7 +47,8 @@ DigitEpilogue make_separable_epilogue(const Component& component, const Mask& ma
   e.start = static_cast<std::int32_t>(static_cast<std::uint32_t>(std::llrint(start)));
   bool in_float = true;
   if (rational) {
-    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32);
+    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat32,
+                              Passes::kRowColumn);
     in_float = e.general.in_float && !e.general.narrow.divide;
   } else {
     const double base = component.black + bias_code(component, bias) + middle;

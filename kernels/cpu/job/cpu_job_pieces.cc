@@ -65,7 +65,8 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
     return make_box_epilogue(component, shift->tap, shift->weight, scale, bias, plan_.rational);
   if (weights_->as<SplineMask>() != nullptr)
     return make_spline_epilogue(component, mask(), scale, bias);
-  return make_epilogue(component, mask(), scale, bias, plan_.rational, plan_.accumulator);
+  return make_epilogue(component, mask(), scale, bias, plan_.rational, plan_.accumulator,
+                       plan_.passes());
 }
 
 void CpuJob::set_epilogue(BytePart& part, const Component& component,

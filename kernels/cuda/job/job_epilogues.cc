@@ -24,8 +24,8 @@ void JobEpilogues::update(const FrameFormat& format, const PreparedPlan& planned
         digits_[p][c] =
             make_separable_epilogue(component, mask, *digits, scale, bias, plan.rational);
       } else {
-        epilogues_[p][c] =
-            make_epilogue(component, mask, scale, bias, plan.rational, plan.accumulator);
+        epilogues_[p][c] = make_epilogue(component, mask, scale, bias, plan.rational,
+                                         plan.accumulator, plan.passes());
       }
     }
   made_ = true;
