@@ -244,7 +244,7 @@ HWY_INLINE void filter(const ByteTask& task, const BoxMask& mask, const Area& ar
   const int columns = area.width + mask.width - 1;
   constexpr int kStep = kColumnStep<Sum>;
   const SourceRows source(task, area.x - mask.anchor_x, columns, {kStep, kStep});
-  RowsAhead ahead(task, area);
+  RowsAhead ahead(task.parts[0].task, task.count, area);
   const auto stopped = [&] { return task.parts[0].task.stopped(); };
   const int top = area.y - mask.anchor_y;
 
@@ -319,7 +319,8 @@ bool BoxBytes::serves(const FrameFormat& format, const Mask& mask) {
 }
 
 Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, int workers) {
-  const auto [widest, parts] = largest_group(format);
+  const GroupExtent extent = largest_group(format);
+  const int widest = extent.width, parts = extent.parts;
   BoxBytes made;
   made.mask_ = mask;
   made.strip_width_ = choose_strip_width(widest, mask.width, 2 * parts + 1, sizeof(std::int32_t));

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/bytes/pack_words-inl.h"
 #include "kernels/cpu/component_task.h"
@@ -189,6 +190,56 @@ HWY_INLINE void finish_samples(const ComponentTask& task, const Sum* sums, int c
   store_samples<double, Sum, Stored>(task, e.wide, reciprocals.wide, sums, count, out);
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Writes samples to their places in pixels that are words, as many as fill vectors; returns how
+/// many. Where stores under a mask are no instruction this cannot be: others may write the bytes
+/// between at the same time.
+template <class Word, class Stored>
+HWY_INLINE int scatter_to_words(const Stored* samples, int count, int channel,
+                                std::uint8_t* pixels) {
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<Stored, decltype(d)> d_samples;
+  const hn::Repartition<Stored, decltype(d)> d_stored;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int bits = 8 * static_cast<int>(sizeof(Stored)) * channel;
+  const auto ours =
+      hn::Set(d, static_cast<Word>(static_cast<Word>(static_cast<Stored>(~0U)) << bits));
+  const auto mask = hn::MaskFromVec(hn::BitCast(d_stored, ours));
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto sample = hn::LoadU(d_samples, samples + i);
+    hn::Vec<decltype(d)> word;
+    if constexpr (sizeof(Word) == 4 * sizeof(std::uint16_t))
+      word = hn::PromoteTo(d, hn::PromoteTo(hn::Rebind<std::uint32_t, decltype(d)>(), sample));
+    else
+      word = hn::PromoteTo(d, sample);
+    hn::BlendedStore(hn::BitCast(d_stored, hn::ShiftLeftSame(word, bits)), mask, d_stored,
+                     reinterpret_cast<Stored*>(pixels) + i * (sizeof(Word) / sizeof(Stored)));
+  }
+  return i;
+}
+
+template <class Stored>
+HWY_INLINE int scatter_vectors(const ComponentTask& task, const Stored* samples, int count,
+                               std::uint8_t* out) {
+  std::uint8_t* const pixels = out - task.channel * static_cast<int>(sizeof(Stored));
+  using Twice = std::conditional_t<sizeof(Stored) == 1, std::uint16_t, std::uint32_t>;
+  using FourTimes = std::conditional_t<sizeof(Stored) == 1, std::uint32_t, std::uint64_t>;
+  return task.channels == 2   ? scatter_to_words<Twice>(samples, count, task.channel, pixels)
+         : task.channels == 4 ? scatter_to_words<FourTimes>(samples, count, task.channel, pixels)
+                              : 0;
+}
+
+#else
+
+template <class Stored>
+HWY_INLINE int scatter_vectors(const ComponentTask&, const Stored*, int, std::uint8_t*) {
+  return 0;
+}
+
+#endif
+
 /// Writes `count` outputs to picture row `y` from column `x` on. `samples` is scratch for `count`
 /// samples. Only the component's own bytes are written.
 template <class Sum, class Stored>
@@ -200,7 +251,7 @@ void finish_line(const ComponentTask& task, int y, int x, int count, const Sum* 
     return;
   }
   finish_samples<Sum, Stored>(task, sums, count, reinterpret_cast<std::uint8_t*>(samples));
-  for (int i = 0; i < count; ++i)
+  for (int i = scatter_vectors(task, samples, count, out); i < count; ++i)
     write_sample(out + static_cast<std::ptrdiff_t>(i) * task.step, samples[i]);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/core/base/round.h"
+#include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/run_typed.h"
 
@@ -51,15 +52,26 @@ struct FusedPasses {
                   const Area& area, const Workspace& workspace) {
     const int ring = column.height() + kBlockRows - 1;
     const Lines& sums = workspace.intermediate;
+    const int top = area.y - column.anchor_y();
+    RowsAhead ahead(task, 1, area);
     int loaded = 0;
     for (int y = 0, rows = 0; y < area.height; y += rows) {
       rows = area.height - y >= kBlockRows ? kBlockRows : 1;
-      const int needed = column.height() + rows - 1;
-      for (; loaded < y + needed && !task.stopped(); ++loaded)
-        sum_row<Real, Stored>(task, row, area, area.y + loaded - column.anchor_y(), workspace,
+      const int needed = y + column.height() + rows - 1;
+      ahead.clear();
+      ahead.read(top + needed, top + needed + rows);
+      ahead.write(area.y + y + rows, std::min(area.y + y + 2 * rows, area.y + area.height));
+      for (; loaded < needed && !task.stopped(); ++loaded) {
+        // Only the first block loads more rows than it makes: its share ahead is fetched by the
+        // last of them.
+        if (const int share = loaded - needed + rows; share >= 0)
+          ahead.fetch(0, area.width, area.width * share / rows,
+                      area.width * (share + 1) / rows - area.width * share / rows);
+        sum_row<Real, Stored>(task, row, area, top + loaded, workspace,
                               sums.at<Real>(loaded % ring));
+      }
       if (task.stopped()) return;
-      for (int i = 0; i < needed; ++i)
+      for (int i = 0; i < needed - y; ++i)
         workspace.table[i] = sums.at<Real>((y + i) % ring);
       finish_block<Real, Stored>(task, column, area, area.y + y, rows, workspace);
     }

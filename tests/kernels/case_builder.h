@@ -41,6 +41,7 @@ class CaseBuilder {
   void layouts();
   void wide_weights();
   void large_masks();
+  void strips();
   void tall_boxes();
   void widths();
   void boxes();

@@ -102,6 +102,16 @@ void CaseBuilder::layouts() {
         }
 }
 
+/// Pictures so wide that kernels of the CPU which keep many lines cut them into strips: the ghost
+/// cells of one may be copies of columns in another.
+void CaseBuilder::strips() {
+  for (const SampleType samples : {kU8, kU16}) {
+    Case& c = add("strips", random_mask(5, 61, Weights::kRational), {4100, 3}, samples);
+    c.only = KernelKind::kCoarsened;
+    c.borders = {Border::kReflect, Border::kWrap};
+  }
+}
+
 /// Weights that cancel: only whole-digit sums see what is left.
 void CaseBuilder::wide_weights() {
   const TestMaskPtr masks[] = {
@@ -273,6 +283,7 @@ std::vector<Case> make_cases(bool quick) {
   builder.offsets();
   builder.layouts();
   builder.wide_weights();
+  builder.strips();
   builder.large_masks();
   builder.tall_boxes();
   builder.widths();

@@ -120,6 +120,12 @@ void add_others(SceneList& list) {
       .bias = 0.5;
   list.add(lively_mask(8, 9, 300, true), {"I420", "RGBA", "UYVY", "xRGB"}, {"coarsened-dots"})
       .bias = 0.5;
+  // Codes of two bytes, whose sums fit 32 bits and do not.
+  list.add(anchored(lively_mask(5, 4, 9, false), 1, 3), {"GRAY16", "P010", "RGBA64"},
+           {"coarsened-dots"})
+      .bias = 0.5;
+  list.add(lively_mask(8, 9, 300, true), {"P010", "GRAY16", "Y210"}, {"coarsened-dots"}).bias = 0.5;
+  list.add(lively_mask(7, 6, 90000, false), {"GRAY16", "RGBA64"}, {"coarsened-dots"}).bias = 0.5;
   // Weights that cancel but for a little.
   std::vector<double> huge(35, 1.3e13);
   for (std::size_t k = 1; k < huge.size(); k += 2)

@@ -15,7 +15,7 @@
 namespace convolve {
 namespace {
 
-FrameFormat grey() {
+FrameFormat grey(int depth = 8) {
   FrameFormat format;
   format.plane_count = 1;
   PlaneFormat& plane = format.planes[0];
@@ -24,6 +24,11 @@ FrameFormat grey() {
   plane.component_count = 1;
   plane.components[0].width = 64;
   plane.components[0].height = 48;
+  plane.components[0].depth = depth;
+  if (depth > 8) {
+    plane.sample_bytes = 2;
+    plane.row_bytes = 128;
+  }
   return format;
 }
 
@@ -139,6 +144,53 @@ TEST(Digits, WideSums) {
   EXPECT_TRUE(epilogue.wide);
   EXPECT_EQ(epilogue.start, 0);
   EXPECT_EQ(epilogue.wide_start, -16.0 * static_cast<double>(two->sum));
+}
+
+// Codes of 16 bits: one digit has an upper half, too, that of the products of upper bytes, and real
+// masks take wide sums.
+TEST(Digits, WideSumsOfTwoByteCodes) {
+  const FrameFormat format = grey(16);
+  std::mt19937 random(7);
+  for (const int side : {3, 7, 31}) {
+    std::string numbers = std::to_string(side) + "x" + std::to_string(side) + ":";
+    for (int k = 0; k < side * side; ++k)
+      numbers += " 0.1" + std::to_string(random()) + std::to_string(random());
+    const Mask reals = Mask::make(parse_mask(numbers).value(), Normalize::kSum).value();
+    ASSERT_FALSE(is_rational(format, reals, 1));
+    EXPECT_FALSE(choose_digits(format, reals, 1, false)) << side;
+    const std::optional<DigitWeights> weights = choose_wide_digits(format, reals, 1, false);
+    if (side == 31) {
+      EXPECT_FALSE(weights) << "three digits miss the zone";
+      continue;
+    }
+    ASSERT_TRUE(weights) << side;
+    EXPECT_TRUE(weights->wide);
+    const DigitEpilogue e = make_digit_epilogue(format.planes[0].components[0], reals, *weights, 1,
+                                                0.25, false, DigitEpilogue::Quantiser::kBits);
+    EXPECT_FALSE(e.general.in_float);
+    for (int picture = 0; picture < 20; ++picture) {
+      double exact = bias_code(format.planes[0].components[0], 0.25);
+      std::int64_t low = 0, all = 0;
+      for (std::size_t i = 0; i < reals.weights.size(); ++i) {
+        const int code = picture == 0 ? 65535 : static_cast<int>(random() % 65536);
+        exact += reals.weights[i] * code;
+        low += std::int64_t{balanced_digit(weights->values[i], 0)} * (code & 255);
+        all += std::int64_t{weights->values[i]} * code;
+      }
+      EXPECT_LT(std::abs(low), std::int64_t{1} << 31);
+      EXPECT_LT(std::abs(all - low) / 256, std::int64_t{1} << 31);
+      const double sum = static_cast<double>(all) + e.wide_start;
+      EXPECT_LE(std::fabs(e.general.wide.base + e.general.wide.scale * sum - exact),
+                zone(reals, 1, 16))
+          << side;
+    }
+  }
+  std::string many = "31x31:";
+  for (int k = 0; k < 961; ++k)
+    many += " " + std::to_string(120 - k % 3);
+  const Mask integers = mask_of(many + " / 7");
+  EXPECT_FALSE(choose_digits(format, integers, 1, true));
+  EXPECT_EQ(choose_wide_digits(format, integers, 1, true)->digits, 1);
 }
 
 // Sums that stay below 2^22 under a divisor that is a power of two need no conversion.

@@ -53,7 +53,18 @@ TEST(CpuPlanner, TableOfDotProducts) {
   for (const auto& choice : table)
     EXPECT_EQ(plan_text(choice.mask, device), choice.plan);
   EXPECT_EQ(plan_text("laplacian", device, {}, 10),
+            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)");
+  EXPECT_EQ(plan_text("laplacian", cpu(), {}, 10),
             "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)");
+  // Sums of codes of 16 bits leave 32 bits where weights are not small, and floats where there are
+  // many, too.
+  EXPECT_EQ(plan_text("2x2: 70000 1 3 100000", device, {}, 16),
+            "cpu coarsened-dots 3 digits float64 rational host-memory (2x2, dot products of "
+            "bytes)");
+  EXPECT_EQ(plan_text("disk:1.5", device, {}, 16),
+            "cpu coarsened float32 real host-memory (3x3, several outputs per thread)");
+  EXPECT_EQ(plan_text("disk:5.5", device, {}, 16),
+            "cpu coarsened-dots 2 digits float64 real host-memory (11x11, dot products of bytes)");
 }
 
 // Sums of bytes beat all else at any size; those of wider samples take more.
@@ -86,7 +97,9 @@ TEST(CpuPlanner, DotProductsServeWhereTheyAreAskedFor) {
   options.form = Form::kCoarsenedDots;
   EXPECT_EQ(plan_text("laplacian", cpu(), options),
             "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, as asked)");
-  EXPECT_NE(plan_text("laplacian", cpu(), options, 16).find("size: samples that are not of 8 bits"),
+  EXPECT_EQ(plan_text("laplacian", cpu(), options, 16),
+            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, as asked)");
+  EXPECT_NE(plan_text("laplacian", cpu(), options, 6).find("size: samples of less than 8 bits"),
             std::string::npos);
   EXPECT_NE(plan_text("laplacian", h100(), options).find("device: the cuda backend does not have"),
             std::string::npos);

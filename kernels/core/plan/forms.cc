@@ -47,7 +47,7 @@ const FormInfo kForms[kFormCount] = {
     {Form::kCoarsened, KernelKind::kCoarsened, CostClass::kCoarsenedFloat32, 4, "coarsened",
      "coarsened", "any dense mask", true, true, 1},
     {Form::kCoarsenedDots, KernelKind::kCoarsened, CostClass::kCoarsenedInt32, 1, "coarsened-dots",
-     "coarsened", "dense masks in whole digits of 8 bits, 8-bit samples", false, true, 1},
+     "coarsened", "dense masks in whole digits of 8 bits, samples of 8 to 16 bits", false, true, 1},
     {Form::kSeparableFused, KernelKind::kSeparable, CostClass::kSeparableFusedFloat32, 3,
      "separable-fused", "separable",
      "masks of rank 1 whose tile, halo and row sums fit shared memory", true, false, 1},

@@ -3,17 +3,25 @@
 #include <optional>
 
 #include "kernels/core/plan/planner_kernels.h"
+#include "kernels/core/weights/arithmetic.h"
 
 namespace convolve {
 namespace {
 
-/// True if all filtered samples are whole bytes.
-bool samples_are_bytes(const FrameFormat& format) {
+/// True if all filtered samples are whole bytes, or codes of two bytes.
+bool codes_are_bytes(const FrameFormat& format) {
   return std::all_of(format.planes, format.planes + format.plane_count, [](const PlaneFormat& p) {
     return std::all_of(p.components, p.components + p.component_count, [&p](const Component& c) {
-      return !c.filtered || (p.sample_bytes == 1 && c.depth == 8 && c.shift == 0);
+      return !c.filtered || p.sample_bytes == 2 || (c.depth == 8 && c.shift == 0);
     });
   });
+}
+
+/// True if sums in float keep the contract.
+bool serves_in_float(const PlanRequest& request) {
+  return accumulator_serves(request.format, request.mask, request.options.scale,
+                            request.options.bias, Passes::kDirect, request.weights.rational(),
+                            Accumulator::kFloat32);
 }
 
 /// By dot products of bytes, if the weights keep the contract as digits of a byte. Without an
@@ -21,7 +29,7 @@ bool samples_are_bytes(const FrameFormat& format) {
 std::optional<Plan> plan_dots(const PlanRequest& request) {
   if (request.on_cuda() || !request.allows(Form::kCoarsenedDots) ||
       !(request.device.dot_products || request.asks(Form::kCoarsenedDots)) ||
-      weights_by_alpha(request.format, request.options) || !samples_are_bytes(request.format))
+      weights_by_alpha(request.format, request.options) || !codes_are_bytes(request.format))
     return std::nullopt;
   const DigitWeights* digits = nullptr;
   if (request.weights.digits())
@@ -29,6 +37,10 @@ std::optional<Plan> plan_dots(const PlanRequest& request) {
   else if (request.weights.wide_digits())
     digits = &*request.weights.wide_digits();
   if (digits == nullptr) return std::nullopt;
+  // Three digits times two bytes, and a total in double, take longer than sums in float.
+  if (digits->wide && !request.weights.rational() && !request.asks(Form::kCoarsenedDots) &&
+      serves_in_float(request))
+    return std::nullopt;
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kCoarsenedDots;
@@ -46,7 +58,7 @@ Result<Plan> plan_coarsened(const PlanRequest& request) {
   if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
   if (request.asks(Form::kCoarsenedDots))
     return unsupported(
-        "size: samples that are not of 8 bits, or weights that are not whole numbers of 8-bit "
+        "size: samples of less than 8 bits, or weights that are not whole numbers of 8-bit "
         "digits, or a mask that is kept as its factors");
   return plan_accumulated(request, KernelKind::kCoarsened);
 }

@@ -29,30 +29,37 @@ bool sums_fit(const DigitWeights& weights, int max_code) {
          kTwo31;
 }
 
-/// True if the sums of the lowest digit and those of all others fit 32 bits each.
+/// The largest sum of the products of the lowest digits and the lowest bytes.
+double lowest_products(const Mask& mask) {
+  return 128.0 * 255 * static_cast<double>(mask.taps());
+}
+
+/// True if the sums of the lowest digit and byte and those of all others fit 32 bits each.
 bool halves_fit(const Mask& mask, const DigitWeights& weights, int max_code) {
-  const double taps = static_cast<double>(mask.taps());
-  const double low = 128 * taps * max_code;
-  const double high = (weights.magnitude + 128 * taps) / 256 * max_code;
+  const double low = lowest_products(mask);
+  const double high = (weights.magnitude * max_code + low) / 256;
   return std::max(low, high) + 1 < kTwo31;
 }
 
 /// Bound on |computed - exact| before rounding, for a real mask.
 double value_error(const DigitWeights& weights, double scale, int max_code) {
-  // The start is a whole number of units; the sum becomes a float, and is scaled and added to in
-  // one more rounding, on values of at most three full codes where the result is not clamped.
-  constexpr double kFloatUlp = 1.0 / 16777216.0;
+  // The start is a whole number of units; the sum becomes a float, or a double if it is wide, and
+  // is scaled and added to in one more rounding, on values of at most three full codes where the
+  // result is not clamped.
+  const double ulp = weights.wide ? std::ldexp(1, -53) : std::ldexp(1, -24);
   return std::fabs(scale) * (middle(max_code) * weights.error + 0.5 * weights.unit) +
-         4 * kFloatUlp * 3 * max_code;
+         4 * ulp * 3 * max_code;
 }
 
-/// The best of some units from the smallest one on that `digits` and 32-bit sums allow: a slightly
-/// larger unit may lie much nearer to the weights.
-std::optional<DigitWeights> quantise_weights_best(const Mask& mask, int digits, int max_code) {
+/// The best of some units from the smallest one on that `digits` and the sums allow, which are
+/// `wide` or of 32 bits: a slightly larger unit may lie much nearer to the weights.
+std::optional<DigitWeights> quantise_weights_best(const Mask& mask, int digits, int max_code,
+                                                  bool wide) {
   if (!(mask.max_weight > 0) || !std::isfinite(mask.magnitude)) return std::nullopt;
   constexpr double kSumMargin = 0.999;
   const double taps = static_cast<double>(mask.taps());
-  const double most = kSumMargin * (kTwo31 / max_code - 2 * taps);
+  const double largest_sum = wide ? 256 * kTwo31 - lowest_products(mask) : kTwo31;
+  const double most = kSumMargin * (largest_sum / max_code - 2 * taps);
   const double finest =
       std::max(mask.max_weight / largest_value(digits), most > 0 ? mask.magnitude / most : 1e300);
   const int candidates = mask.taps() <= 4096 ? 24 : 1;
@@ -62,7 +69,18 @@ std::optional<DigitWeights> quantise_weights_best(const Mask& mask, int digits, 
     if (!best || made.error < best->error) best = std::move(made);
   }
   best->digits = digits;
+  best->wide = wide;
   return best;
+}
+
+/// The largest code of the filtered components.
+int largest_code(const FrameFormat& format) {
+  int largest = 0;
+  all_filtered(format, [&largest](const Component& component) {
+    largest = std::max(largest, component.max_code());
+    return true;
+  });
+  return largest;
 }
 
 /// The fewest digits that hold all integers of the mask; 0 if kMostDigits do not.
@@ -78,6 +96,26 @@ int exact_digit_count(const Mask& mask) {
     if (static_cast<double>(high) <= largest && static_cast<double>(low) >= smallest) return digits;
   }
   return 0;
+}
+
+/// From sums of a real mask to codes: in float unless the sums are wide.
+Epilogue real_epilogue(const Component& component, const DigitWeights& weights, double scale,
+                       double bias) {
+  Epilogue e;
+  e.max_code = component.max_code();
+  e.in_float = !weights.wide;
+  e.wide.scale = scale * weights.unit;
+  e.wide.base = component.black + bias_code(component, bias);
+  e.narrow.scale = static_cast<float>(e.wide.scale);
+  e.narrow.base = static_cast<float>(e.wide.base);
+  return e;
+}
+
+/// What the sums of a real mask begin with: subtracts the black level, and the error of a picture
+/// that is flat at mid-scale.
+double real_start(const Component& component, const Mask& mask, const DigitWeights& weights) {
+  return std::nearbyint((middle(component.max_code()) * weights.bias - component.black * mask.sum) /
+                        weights.unit);
 }
 
 DigitWeights exact_digits(const Mask& mask, int digits) {
@@ -132,14 +170,7 @@ bool digits_serve(const FrameFormat& format, const Mask& mask, const DigitWeight
 std::optional<DigitWeights> make_digits(const FrameFormat& format, const Mask& mask, bool rational,
                                         int digits) {
   if (!mask.dense()) return std::nullopt;
-  if (!rational) {
-    int max_code = 0;
-    all_filtered(format, [&max_code](const Component& component) {
-      max_code = std::max(max_code, component.max_code());
-      return true;
-    });
-    return quantise_weights_best(mask, digits, max_code);
-  }
+  if (!rational) return quantise_weights_best(mask, digits, largest_code(format), false);
   const int needed = exact_digit_count(mask);
   if (needed == 0 || needed > digits) return std::nullopt;
   return exact_digits(mask, digits);
@@ -156,13 +187,23 @@ std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask&
 
 std::optional<DigitWeights> choose_wide_digits(const FrameFormat& format, const Mask& mask,
                                                double scale, bool rational) {
-  if (!rational || !mask.dense()) return std::nullopt;
-  const int digits = exact_digit_count(mask);
-  if (digits < 2) return std::nullopt;
-  DigitWeights made = exact_digits(mask, digits);
-  made.wide = true;
-  if (!digits_serve(format, mask, made, scale, rational)) return std::nullopt;
-  return made;
+  if (!mask.dense()) return std::nullopt;
+  // One digit times one byte has no upper half.
+  const int max_code = largest_code(format);
+  const int fewest = max_code > 255 ? 1 : 2;
+  if (rational) {
+    const int digits = exact_digit_count(mask);
+    if (digits < fewest) return std::nullopt;
+    DigitWeights made = exact_digits(mask, digits);
+    made.wide = true;
+    if (!digits_serve(format, mask, made, scale, rational)) return std::nullopt;
+    return made;
+  }
+  for (int digits = fewest; digits <= kMostDigits; ++digits) {
+    std::optional<DigitWeights> made = quantise_weights_best(mask, digits, max_code, true);
+    if (made && digits_serve(format, mask, *made, scale, rational)) return made;
+  }
+  return std::nullopt;
 }
 
 DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
@@ -171,10 +212,15 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
   const int max_code = component.max_code();
   DigitEpilogue e;
   if (weights.wide) {
-    e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat64,
-                              Passes::kDirect);
     e.wide = true;
-    e.wide_start = -static_cast<double>(component.black) * static_cast<double>(weights.sum);
+    if (rational) {
+      e.general = make_epilogue(component, mask, scale, bias, rational, Accumulator::kFloat64,
+                                Passes::kDirect);
+      e.wide_start = -static_cast<double>(component.black) * static_cast<double>(weights.sum);
+      return e;
+    }
+    e.general = real_epilogue(component, weights, scale, bias);
+    e.wide_start = real_start(component, mask, weights);
     return e;
   }
   double to_codes = 0;  ///< Largest |S| in codes.
@@ -187,18 +233,10 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
     in_float = e.general.in_float && !e.general.narrow.divide;
     to_codes = std::fabs(e.general.wide.scale) * weights.magnitude * max_code;
   } else {
-    const double unit = scale * weights.unit;
-    const double base = component.black + bias_code(component, bias);
-    e.general.max_code = max_code;
-    e.general.in_float = true;
-    e.general.narrow.scale = static_cast<float>(unit);
-    e.general.narrow.base = static_cast<float>(base);
-    e.general.wide.scale = unit;
-    e.general.wide.base = base;
-    e.start = static_cast<std::int32_t>(std::nearbyint(
-        (middle(max_code) * weights.bias - component.black * mask.sum) / weights.unit));
+    e.general = real_epilogue(component, weights, scale, bias);
+    e.start = static_cast<std::int32_t>(real_start(component, mask, weights));
     in_float = true;
-    to_codes = std::fabs(unit) * weights.magnitude * max_code;
+    to_codes = std::fabs(e.general.wide.scale) * weights.magnitude * max_code;
   }
   e.scale = e.general.narrow.scale;
   const double base = e.general.narrow.base;

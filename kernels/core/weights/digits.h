@@ -21,7 +21,9 @@ struct DigitWeights {
   int digits = 0;  ///< 1 .. kMostDigits: each value is sum of d_i * 256^i, -128 <= d_i <= 127.
   std::vector<std::int32_t> values;
   double unit = 1;
-  bool wide = false;     ///< Sums leave 32 bits: those of digit 0 are kept apart from the others'.
+  /// Sums leave 32 bits: those of digit 0 and the lowest byte of codes are kept apart from the
+  /// others.
+  bool wide = false;
   std::int64_t sum = 0;  ///< Of the values.
   double magnitude = 0;  ///< Sum of |value|.
   double error = 0;      ///< Sum of |weight - value * unit|.
@@ -41,10 +43,10 @@ DigitWeights quantise_weights(const Mask& mask, double unit);
 std::optional<DigitWeights> choose_digits(const FrameFormat& format, const Mask& mask, double scale,
                                           bool rational);
 
-/// The weights of a rational mask whose sums leave 32 bits, in the fewest digits that hold them,
-/// for kernels that sum the lowest digit apart from the others (DigitWeights::wide). Nothing if the
-/// mask is not rational, has one digit or more than kMostDigits, or if one of these sums leaves 32
-/// bits.
+/// The weights in the fewest digits that keep the contract in kernels that sum the products of the
+/// lowest digit and byte apart from the others (DigitWeights::wide), for masks whose sums leave 32
+/// bits. Nothing if kMostDigits do not keep it, if one of these sums leaves 32 bits, or if all
+/// products are of the lowest digit and byte.
 std::optional<DigitWeights> choose_wide_digits(const FrameFormat& format, const Mask& mask,
                                                double scale, bool rational);
 
@@ -67,8 +69,8 @@ constexpr int balanced_digit(std::int32_t value, int index) {
 /// From an int32 sum S = start + sum of value * code to a code.
 struct DigitEpilogue {
   std::int32_t start = 0;  ///< Subtracts the black level from every code of the sum.
-  /// If the weights are wide, S is wide_start + 256 * sum of the others + sum of digit 0, and
-  /// `start` is 0.
+  /// If the weights are wide, S is wide_start + 256 * sum of the others + sum of the lowest digit
+  /// and byte, and `start` is 0.
   bool wide = false;
   double wide_start = 0;
   Epilogue general;  ///< For any S; general.in_float: S may be rounded to a float.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the forms for 8-bit samples have in common: they filter all components of a group at once.
+// What the forms that read lines of bytes have in common: they filter all components of a group at
+// once.
 #pragma once
 
 #include "kernels/cpu/bytes/byte_task.h"

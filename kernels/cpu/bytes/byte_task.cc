@@ -20,6 +20,8 @@ GroupExtent largest_group(const FrameFormat& format) {
     if (!groups[g].any_filtered) continue;
     largest.width = std::max(largest.width, groups[g].width);
     largest.parts = std::max(largest.parts, groups[g].count);
+    largest.sample_bytes =
+        std::max(largest.sample_bytes, format.planes[groups[g].plane].sample_bytes);
   }
   return largest;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The task of a kernel for 8-bit samples: the components of a pixel that it filters in one go, so
-// that rows are parted and put together once.
+// The task of a kernel that reads lines of bytes: the components of a pixel that it filters in one
+// go, so that rows are parted and put together once.
 #pragma once
 
+#include "kernels/core/base/round.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/cpu/component_task.h"
 
 namespace convolve {
 
-/// A component of a group, in 8-bit samples. One that is not filtered is copied.
+/// A component of a group. One that is not filtered is copied.
 struct BytePart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
@@ -22,20 +23,28 @@ struct ByteTask {
   int count = 0;
 
   void add(const BytePart& part);
-  /// True if the parts are all bytes of a pixel.
+  /// True if the parts are all samples of a pixel.
   bool whole_pixels() const {
-    return count > 1 && count == parts[0].task.step &&
-           parts[count - 1].task.src - parts[0].task.src == count - 1;
+    const int bytes = parts[0].task.sample_bytes;
+    return count > 1 && count * bytes == parts[0].task.step &&
+           parts[count - 1].task.src - parts[0].task.src == (count - 1) * bytes;
   }
-  /// True if the one part lies as its line does.
-  bool lies_alone() const { return count == 1 && parts[0].task.step == 1; }
+  /// True if the samples of the one part lie side by side.
+  bool lies_alone() const { return count == 1 && parts[0].task.step == parts[0].task.sample_bytes; }
 };
 
-/// Columns of the widest group of components of which any is filtered, and the most components of
-/// such a group. At least one of each.
+/// Bytes from a line of the lower bytes of `cells` codes to the line of their upper bytes: whole
+/// cache lines.
+constexpr int upper_line(int cells) {
+  return round_up(cells, 64);
+}
+
+/// Columns of the widest group of components of which any is filtered, the most components of such
+/// a group, and the most bytes of its samples. At least one of each.
 struct GroupExtent {
   int width = 1;
   int parts = 1;
+  int sample_bytes = 1;
 };
 GroupExtent largest_group(const FrameFormat& format);
 

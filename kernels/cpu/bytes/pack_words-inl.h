@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From whole numbers of 32 bits to bytes.
+// From whole numbers of 32 bits to samples of one byte or two.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/core/base/sample.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
@@ -27,6 +29,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Bytes = hn::ScalableTag<std::uint8_t>;
 using Words = hn::Repartition<std::int32_t, Bytes>;
 using Pairs = hn::Repartition<std::int16_t, Bytes>;
+using WidePairs = hn::Repartition<std::uint16_t, Bytes>;
 
 #if HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
 
@@ -44,6 +47,22 @@ HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
 }
 #endif
 
+/// Values clamped to 16 bits without a sign: those of the first blocks of 16 bytes of `a` and of
+/// `b`, then those of the second ones...
+#if HWY_TARGET <= HWY_AVX3
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return hn::Vec<WidePairs>{_mm512_packus_epi32(a.raw, b.raw)};
+}
+#elif HWY_TARGET <= HWY_AVX2
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return hn::Vec<WidePairs>{_mm256_packus_epi32(a.raw, b.raw)};
+}
+#else
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return hn::Vec<WidePairs>{_mm_packus_epi32(a.raw, b.raw)};
+}
+#endif
+
 /// Values of 16 bits, clamped to bytes: those of the four vectors' first blocks of 16 bytes, one
 /// vector after the other, then those of the second ones...
 HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
@@ -52,6 +71,16 @@ HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
 }
 
 #else
+
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  HWY_ALIGN static constexpr std::uint8_t kEvenThenOdd[16] = {0, 1, 4, 5, 8,  9,  12, 13,
+                                                              2, 3, 6, 7, 10, 11, 14, 15};
+  const auto low = hn::Zero(Words());
+  const auto high = hn::Set(Words(), 65535);
+  const auto pairs = hn::Or(hn::Clamp(a, low, high), hn::ShiftLeft<16>(hn::Clamp(b, low, high)));
+  return hn::BitCast(WidePairs(), hn::TableLookupBytes(hn::BitCast(Bytes(), pairs),
+                                                       hn::LoadDup128(Bytes(), kEvenThenOdd)));
+}
 
 HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
   HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,
@@ -91,6 +120,49 @@ HWY_INLINE void store_codes(hn::Vec<Bytes> codes, int count, std::uint8_t* out) 
     HWY_ALIGN std::uint8_t last[hn::MaxLanes(Bytes())];
     hn::Store(codes, d, last);
     std::memcpy(out, last, static_cast<std::size_t>(count));
+  }
+}
+
+/// Blocks of 16 bytes of two vectors, in turn: the first ones of `a` and of `b`, the second ones...
+HWY_INLINE void take_blocks_in_turn(hn::Vec<WidePairs>& a, hn::Vec<WidePairs>& b) {
+  constexpr int kBlocks = static_cast<int>(hn::MaxLanes(Bytes())) / 16;
+  if constexpr (kBlocks > 1) {
+    auto lower = hn::BitCast(Words(), hn::ConcatLowerLower(WidePairs(), b, a));
+    auto upper = hn::BitCast(Words(), hn::ConcatUpperUpper(WidePairs(), b, a));
+    if constexpr (kBlocks == 4) {
+      HWY_ALIGN static constexpr std::int32_t kInTurn[16] = {0, 1, 2, 3, 8,  9,  10, 11,
+                                                             4, 5, 6, 7, 12, 13, 14, 15};
+      const auto order = hn::SetTableIndices(Words(), kInTurn);
+      lower = hn::TableLookupLanes(lower, order);
+      upper = hn::TableLookupLanes(upper, order);
+    }
+    a = hn::BitCast(WidePairs(), lower);
+    b = hn::BitCast(WidePairs(), upper);
+  }
+}
+
+/// Clamps codes and stores them as samples of two bytes, as many as fill four vectors, or `count`
+/// if that is less. Every 16 outputs are one block of 16 bytes of each vector.
+HWY_INLINE void store_wide_codes(const hn::Vec<Words> (&codes)[4], SampleLayout layout, int count,
+                                 std::uint8_t* out) {
+  const WidePairs d;
+  auto first = pack_wide(codes[0], codes[1]);
+  auto second = pack_wide(codes[2], codes[3]);
+  take_blocks_in_turn(first, second);
+  const auto encode = [&](hn::Vec<WidePairs> code) HWY_ATTR {
+    code = hn::Min(code, hn::Set(d, static_cast<std::uint16_t>(layout.max_code)));
+    code = hn::ShiftLeftSame(code, layout.shift);
+    return layout.swap ? hn::Or(hn::ShiftLeft<8>(code), hn::ShiftRight<8>(code)) : code;
+  };
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(WidePairs()));
+  if (count >= 2 * kLanes) {
+    hn::StoreU(encode(first), d, reinterpret_cast<std::uint16_t*>(out));
+    hn::StoreU(encode(second), d, reinterpret_cast<std::uint16_t*>(out) + kLanes);
+  } else {
+    HWY_ALIGN std::uint16_t last[2 * kLanes];
+    hn::Store(encode(first), d, last);
+    hn::Store(encode(second), d, last + kLanes);
+    std::memcpy(out, last, static_cast<std::size_t>(count) * sizeof *last);
   }
 }
 

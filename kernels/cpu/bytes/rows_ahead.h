@@ -9,18 +9,17 @@
 #include <cstdint>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/component_task.h"
 
 namespace convolve {
 
 /// Rows that a kernel reads and writes next.
 class RowsAhead {
  public:
-  /// For a kernel that walks along `area` once for each part of the task.
-  RowsAhead(const ByteTask& task, const Area& area)
-      : first_(task.parts[0].task),
-        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
-        parts_(task.count) {}
+  /// For a kernel that walks along `area` once for each of `parts` components, of which `first`
+  /// comes first in memory.
+  RowsAhead(const ComponentTask& first, int parts, const Area& area)
+      : first_(first), offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step), parts_(parts) {}
 
   void clear() { sources_ = outputs_ = 0; }
 
@@ -43,10 +42,9 @@ class RowsAhead {
     // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
     // one.
     asm volatile("");
-    const std::ptrdiff_t done = static_cast<std::ptrdiff_t>(part) * width + x;
-    const std::ptrdiff_t end = (done + count) * first_.step / parts_;
-    for (std::ptrdiff_t at = round_up(done * first_.step / parts_, kCacheLine); at < end;
-         at += kCacheLine) {
+    const int done = part * width + x;
+    const int end = (done + count) * first_.step / parts_;
+    for (int at = round_up(done * first_.step / parts_, kCacheLine); at < end; at += kCacheLine) {
       for (int r = 0; r < sources_; ++r)
         __builtin_prefetch(source_[r] + at);
       for (int r = 0; r < outputs_; ++r)
@@ -56,7 +54,7 @@ class RowsAhead {
 
  private:
   static constexpr int kMostRows = 8;
-  static constexpr std::ptrdiff_t kCacheLine = 64;
+  static constexpr int kCacheLine = 64;
 
   const ComponentTask& first_;
   std::ptrdiff_t offset_;

@@ -16,15 +16,28 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/bytes/byte_lines-inl.h"
+#include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
 
+/// The rows of samples of one byte, or of two.
+template <class Stored>
+HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
+                        const Workspace& workspace, std::ptrdiff_t upper) {
+  const int x = area.x - taps.anchor_x(), cells = area.width + taps.width() - 1;
+  if constexpr (sizeof(Stored) == 1)
+    return SourceRows(task, x, cells, dot_stride(taps));
+  else
+    return SplitRows(task, x, cells, upper, workspace.samples.at<std::uint16_t>(0));
+}
+
 /// Walks down the area with a ring of lines for each part: each is loaded once per area.
-void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
-                 const Workspace& workspace) {
+template <class Stored>
+void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
+                    const Workspace& workspace) {
   const int ring = taps.height() + kMostDotRows - 1;
   const auto line = [&](int part, int index) {
     return workspace.source.at<std::uint8_t>(part * ring + index % ring);
@@ -32,9 +45,9 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
   const bool direct = task.lies_alone();
   const auto lines = reinterpret_cast<const std::uint8_t**>(workspace.table);
   const int top = area.y - taps.anchor_y();
-  const SourceRows source(task, area.x - taps.anchor_x(), area.width + taps.width() - 1,
-                          dot_stride(taps));
-  RowsAhead ahead(task, area);
+  const std::ptrdiff_t upper = upper_line(area.width + taps.width() - 1);
+  const auto source = rows_of<Stored>(task, taps, area, workspace, upper);
+  RowsAhead ahead(task.parts[0].task, task.count, area);
   int loaded = 0;
   for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kDotRows) {
     const int rows = std::min(kDotRows, area.height - y);
@@ -48,14 +61,16 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
     ahead.clear();
     ahead.read(top + loaded, top + loaded + kDotRows);
     ahead.write(area.y + y + rows, area.y + std::min(y + rows + kDotRows, area.height));
-    const std::uint8_t* codes[kMostDotRows][kMaxComponents];
+    const Stored* samples[kMostDotRows][kMaxComponents];
     for (int k = 0; k < task.count; ++k) {
-      DotBlock block{lines, {}, rows, task.parts[k].task.reciprocals, ahead, k};
+      const ComponentTask& part = task.parts[k].task;
+      DotBlock block{lines, upper, {}, rows, part.layout, part.reciprocals, ahead, k};
       for (int r = 0; r < rows; ++r) {
-        block.out[r] = direct ? task.parts[0].task.dst_row(area.y + y + r) + area.x
+        block.out[r] = direct ? part.dst_row(area.y + y + r) + area.x * part.step
                               : workspace.intermediate.at<std::uint8_t>(k * kMostDotRows + r);
-        codes[r][k] = task.parts[k].filtered ? block.out[r]
-                                             : line(k, y + r + taps.anchor_y()) + taps.anchor_x();
+        samples[r][k] = reinterpret_cast<const Stored*>(
+            task.parts[k].filtered ? block.out[r]
+                                   : line(k, y + r + taps.anchor_y()) + taps.anchor_x());
       }
       if (!task.parts[k].filtered) continue;
       source.for_each_run(area.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
@@ -65,12 +80,23 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
           lines[i] = line(k, row);
           if (in_picture) lines[i] = source.in_picture(top + row, lines[i]);
         }
-        filter_block(taps, task.parts[k].digits, block, begin, end, area.width);
+        filter_block<Stored>(taps, task.parts[k].digits, block, begin, end, area.width);
       });
     }
-    for (int r = 0; r < rows && !direct; ++r)
-      store_parts(task, area.y + y + r, area.x, area.width, codes[r]);
+    for (int r = 0; r < rows && !direct; ++r) {
+      if constexpr (sizeof(Stored) == 1)
+        store_parts(task, area.y + y + r, area.x, area.width, samples[r]);
+      else
+        store_split(task, area.y + y + r, area.x, area.width, samples[r]);
+    }
   }
+}
+
+void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
+                 const Workspace& workspace) {
+  return task.parts[0].task.sample_bytes == 1
+             ? filter_samples<std::uint8_t>(task, taps, area, workspace)
+             : filter_samples<std::uint16_t>(task, taps, area, workspace);
 }
 
 bool dot_instruction() {
@@ -114,18 +140,18 @@ Status limit_instruction_set(const std::string& name) {
 
 Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask& mask,
                                           const DigitWeights& weights, int workers) {
-  const auto [widest, parts] = largest_group(format);
+  const GroupExtent extent = largest_group(format);
   const int ring = mask.height + kMostDotRows - 1;
   const int halo = mask.width - 1;
   CoarsenedDots made;
   made.taps_ = DotTaps(mask, weights);
-  made.strip_width_ = choose_strip_width(widest, halo, parts * ring, 1);
   WorkspaceShape shape;
-  shape.cell_bytes = 1;
-  shape.strip_width = std::min(made.strip_width_, round_up(widest, kStripStep));
-  shape.source_width = shape.strip_width + halo;
-  shape.source_lines = parts * ring;
-  shape.intermediate_lines = parts * kMostDotRows;
+  shape.cell_bytes = static_cast<std::size_t>(extent.sample_bytes);
+  made.strip_width_ = choose_strip_width(extent.width, halo, extent.parts * ring, shape.cell_bytes);
+  shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep));
+  shape.source_width = upper_line(shape.strip_width + halo);
+  shape.source_lines = extent.parts * ring;
+  shape.intermediate_lines = extent.parts * kMostDotRows;
   shape.table_lines = ring;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers);
   if (!workspaces.ok()) return workspaces.status();

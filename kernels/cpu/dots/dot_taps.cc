@@ -27,13 +27,17 @@ DotTaps::DotTaps(const Mask& mask, const DigitWeights& weights)
       anchor_y_(mask.anchor_y),
       digits_(weights.digits),
       quads_(divide_up(mask.width, kQuadTaps)) {
-  words_.reserve(static_cast<std::size_t>(digits_) * height_ * quads_);
+  const int lines = height_ + kMostDotRows - 1;
+  words_.reserve(static_cast<std::size_t>(digits_) * lines * words_of_line());
   for (int d = 0; d < digits_; ++d)
-    for (int i = 0; i < height_; ++i)
+    for (int line = 0; line < lines; ++line)
       for (int j = 0; j < width_; j += kQuadTaps)
-        words_.push_back(
-            quad_of(weights.values.data() + static_cast<std::ptrdiff_t>(i) * width_ + j,
-                    std::min(kQuadTaps, width_ - j), d));
+        for (int i = line; i > line - kMostDotRows; --i)
+          words_.push_back(
+              i < 0 || i >= height_
+                  ? 0
+                  : quad_of(weights.values.data() + static_cast<std::ptrdiff_t>(i) * width_ + j,
+                            std::min(kQuadTaps, width_ - j), d));
 }
 
 }  // namespace convolve

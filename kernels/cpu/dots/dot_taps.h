@@ -32,11 +32,15 @@ class DotTaps {
   /// Quads of a row of the mask. The last one ends in zeros where the width is no multiple of four.
   int quads() const { return quads_; }
 
-  /// Digit `digit` of all weights, 0 the lowest: height() rows of quads() words. The first of four
-  /// columns is in the lowest byte.
+  /// Digit `digit` of all weights, 0 the lowest, as lines of a block of output rows need them: for
+  /// each of height() + kMostDotRows - 1 lines and each of quads() quads the words of kMostDotRows
+  /// output rows, of which row r sees mask row line - r, or zeros if there is none. The first of
+  /// four columns is in the lowest byte.
   const std::int32_t* digit(int digit) const {
-    return words_.data() + static_cast<std::size_t>(digit) * height_ * quads_;
+    return words_.data() + static_cast<std::size_t>(digit) * words_of_line() *
+                               static_cast<std::size_t>(height_ + kMostDotRows - 1);
   }
+  int words_of_line() const { return quads_ * kMostDotRows; }
 
  private:
   int width_ = 1;

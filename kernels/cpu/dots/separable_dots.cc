@@ -153,7 +153,7 @@ void filter_pairs(const ByteTask& task, const PairTaps& taps, const Area& area,
   const int columns = area.width + taps.width() - 1;
   const int top = area.y - taps.anchor_y();
   const SourceRows source(task, area.x - taps.anchor_x(), columns, {kColumnStep, kColumnStep});
-  RowsAhead ahead(task, area);
+  RowsAhead ahead(task.parts[0].task, task.count, area);
   int loaded = 0;
   for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kPairRows) {
     const int rows = std::min(kPairRows, area.height - y);

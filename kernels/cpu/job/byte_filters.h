@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Which forms have code of their own for 8-bit samples.
+// Which forms read lines of bytes, and filter the components of a group at once.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sums of dot products: a tile of them in registers.
+//
+// A tile is kDotRows rows of kDotVectors vectors of sums. Each vector of quads that is made from a
+// line is multiplied by the weights of all rows that the line belongs to. The products of digit i
+// of a weight and byte k of a code count 256^(i + k); the sums begin with those that count most and
+// are multiplied by 256 before the next ones.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_DOT_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_DOT_SUMS_INL_H_
+#undef CONVOLVE_DOT_SUMS_INL_H_
+#else
+#define CONVOLVE_DOT_SUMS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/core/base/sample.h"
+#include "kernels/cpu/bytes/rows_ahead.h"
+#include "kernels/cpu/dots/dot_product-inl.h"
+#include "kernels/cpu/dots/dot_taps.h"
+#include "kernels/cpu/quotient.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The lines that a block of output rows reads, and where its samples go.
+struct DotBlock {
+  const std::uint8_t* const* lines;
+  std::ptrdiff_t upper;  ///< From the lower bytes of codes to the upper ones, if they have two.
+  std::uint8_t* out[kMostDotRows];
+  int rows;  ///< Of `out`.
+  SampleLayout layout;
+  const Reciprocals& reciprocals;
+  const RowsAhead& ahead;
+  int part;  ///< Of the task.
+};
+
+/// Digits of a weight, whose products with byte k of codes count 256^(digit + k).
+struct DigitRange {
+  int begin, end;
+};
+
+/// The digits that have products which count 256^`power`: those with byte `power` - digit.
+template <class Stored>
+HWY_INLINE DigitRange digits_of_power(const DotTaps& taps, int power) {
+  if constexpr (sizeof(Stored) == 1) return {power, power + 1};
+  return {std::max(power - 1, 0), std::min(power + 1, taps.digits())};
+}
+
+/// The power of 256 that the products count which count most.
+template <class Stored>
+HWY_INLINE int highest_power(const DotTaps& taps) {
+  return taps.digits() - 1 + static_cast<int>(sizeof(Stored)) - 1;
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+/// Output rows of a block.
+inline constexpr int kDotRows = 1;
+
+/// The products of one digit and one byte of the codes, at column `x` of the block's row.
+inline std::int64_t sum_products(const DotTaps& taps, int digit, const DotBlock& block,
+                                 std::ptrdiff_t x) {
+  const std::int32_t* const weights = taps.digit(digit);
+  std::int64_t sum = 0;
+  for (int i = 0; i < taps.height(); ++i)
+    for (int j = 0; j < kQuadTaps * taps.quads(); ++j) {
+      const std::int32_t quad = weights[(i * taps.quads() + j / kQuadTaps) * kMostDotRows];
+      const auto weight = static_cast<std::int8_t>(quad >> 8 * (j % kQuadTaps));
+      sum += weight * block.lines[i][x + j];
+    }
+  return sum;
+}
+
+#else
+
+/// Vectors of sums in a row of a tile. Every 16 bytes of a row of outputs are four of each, so that
+/// they pack to bytes in their order.
+inline constexpr int kDotVectors = 4;
+
+/// Output rows of a tile. Its sums, the quads of a line that are in use and a weight fill the
+/// registers; products of pairs take two of them for each vector of quads.
+inline constexpr int kDotRows = CONVOLVE_DOT_INSTRUCTION ? kMostDotRows
+                                : HWY_TARGET <= HWY_AVX3 ? 4
+                                                         : 1;
+
+using DotSums = hn::Vec<Words>[kDotRows][kDotVectors];
+
+/// Adds the products of one quad of the mask to rows kFirst .. kEnd - 1 of a tile. `weights` are
+/// those of all its rows.
+template <int kFirst, int kEnd>
+HWY_INLINE void add_quad(const Quads& q0, const Quads& q1, const Quads& q2, const Quads& q3,
+                         const std::int32_t* weights, DotSums& sum) {
+  HWY_UNROLL(8)
+  for (int r = kFirst; r < kEnd; ++r) {
+    const QuadWeights w = split_weights(weights[r]);
+    sum[r][0] = add_products(sum[r][0], q0, w);
+    sum[r][1] = add_products(sum[r][1], q1, w);
+    sum[r][2] = add_products(sum[r][2], q2, w);
+    sum[r][3] = add_products(sum[r][3], q3, w);
+  }
+}
+
+/// Adds the line that begins at `cells` to rows kFirst .. kEnd - 1 of a tile. `weights` are those
+/// of its first quad.
+///
+/// The vector of quads for sums k and quad g of the mask begins 4 (k + g) columns on, so each quad
+/// of the mask needs one vector of quads that the one before had not.
+template <int kFirst, int kEnd>
+HWY_INLINE void add_quads(const std::uint8_t* cells, const std::int32_t* weights, int quads,
+                          DotSums& sum) {
+  Quads q0 = load_quads(cells);
+  Quads q1 = load_quads(cells + kQuadTaps);
+  Quads q2 = load_quads(cells + 2 * kQuadTaps);
+  for (int g = 0; g < quads; ++g) {
+    const Quads q3 = load_quads(cells + (g + 3) * kQuadTaps);
+    add_quad<kFirst, kEnd>(q0, q1, q2, q3, weights + g * kMostDotRows, sum);
+    q0 = q1;
+    q1 = q2;
+    q2 = q3;
+  }
+}
+
+/// Rows `first` .. `end` - 1 of a tile as one number.
+constexpr int rows_key(int first, int end) {
+  return first * (kDotRows + 1) + end;
+}
+
+/// The same for the rows that `key` stands for. Lists every case, so that no register is addressed
+/// by a number known at run time only; and by one number, of which the compiler makes a table of
+/// jumps.
+template <int kFirst, int kEnd>
+HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int32_t* weights,
+                             int quads, DotSums& sum) {
+  if (key == rows_key(kFirst, kEnd)) return add_quads<kFirst, kEnd>(cells, weights, quads, sum);
+  if constexpr (kEnd - 1 > kFirst)
+    return add_quads_to<kFirst, kEnd - 1>(key, cells, weights, quads, sum);
+  else if constexpr (kFirst + 1 < kDotRows)
+    return add_quads_to<kFirst + 1, kDotRows>(key, cells, weights, quads, sum);
+}
+
+#if CONVOLVE_DOT_INSTRUCTION
+
+/// The same where the mask has kQuads of them.
+template <int kFirst, int kEnd, int kQuads>
+HWY_INLINE void add_few_quads(const std::uint8_t* cells, const std::int32_t* weights,
+                              DotSums& sum) {
+  Quads q[kQuads + 3];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kQuads + 3; ++i)
+    q[i] = load_quads(cells + i * kQuadTaps);
+  HWY_UNROLL(8)
+  for (int g = 0; g < kQuads; ++g)
+    add_quad<kFirst, kEnd>(q[g], q[g + 1], q[g + 2], q[g + 3], weights + g * kMostDotRows, sum);
+}
+
+/// Adds the lines of a mask of kHeight rows, from line kLine on, without a loop: those of a small
+/// mask would take as many instructions as its products.
+template <int kHeight, int kQuads, int kLine = 0>
+HWY_INLINE void add_lines(const std::uint8_t* const* lines, std::ptrdiff_t x,
+                          const std::int32_t* weights, DotSums& sum) {
+  constexpr int kFirst = kLine < kHeight ? 0 : kLine - kHeight + 1;
+  constexpr int kEnd = kLine < kDotRows ? kLine + 1 : kDotRows;
+  add_few_quads<kFirst, kEnd, kQuads>(lines[kLine] + x, weights, sum);
+  if constexpr (kLine + 1 < kHeight + kDotRows - 1)
+    add_lines<kHeight, kQuads, kLine + 1>(lines, x, weights + kQuads * kMostDotRows, sum);
+}
+
+#endif
+
+/// Adds the products of one digit, and of the bytes that lie at column `x` of the lines, to the
+/// sums of a tile.
+HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block, std::ptrdiff_t x,
+                          DotSums& sum) {
+  const int height = taps.height(), quads = taps.quads();
+  const std::int32_t* weights = taps.digit(digit);
+#if CONVOLVE_DOT_INSTRUCTION
+  if (height == 3 && quads == 1) return add_lines<3, 1>(block.lines, x, weights, sum);
+  if (height == 5 && quads == 2) return add_lines<5, 2>(block.lines, x, weights, sum);
+  if (height == 7 && quads == 2) return add_lines<7, 2>(block.lines, x, weights, sum);
+#endif
+  // The first and the last lines of a block belong to some of its rows only.
+  for (int line = 0; line < height + kDotRows - 1; ++line, weights += taps.words_of_line()) {
+    const int first = line < height ? 0 : line - height + 1;
+    const int end = line < kDotRows ? line + 1 : kDotRows;
+    add_quads_to<0, kDotRows>(rows_key(first, end), block.lines[line] + x, weights, quads, sum);
+  }
+}
+
+/// Sums that registers keep, in memory: those whose address is given away to a function that is not
+/// inlined would lie there from the beginning.
+HWY_INLINE void copy_sums(const DotSums& sum, DotSums& copy) {
+  HWY_UNROLL(8)
+  for (int r = 0; r < kDotRows; ++r) {
+    HWY_UNROLL(4)
+    for (int k = 0; k < kDotVectors; ++k)
+      copy[r][k] = sum[r][k];
+  }
+}
+
+/// The sums of a tile at column `x` from the products that count 256^`highest` down to those that
+/// count 256^`lowest`, which the result counts.
+template <class Stored>
+HWY_INLINE void sum_powers(const DotTaps& taps, int highest, int lowest, const DotBlock& block,
+                           int x, std::int32_t start, DotSums& sum) {
+  const Words d;
+  const auto first_start = hn::Set(d, highest == lowest ? start : 0);
+  HWY_UNROLL(8)
+  for (int r = 0; r < kDotRows; ++r) {
+    HWY_UNROLL(4)
+    for (int k = 0; k < kDotVectors; ++k)
+      sum[r][k] = first_start;
+  }
+  for (int power = highest; power >= lowest; --power) {
+    const DigitRange digits = digits_of_power<Stored>(taps, power);
+    for (int digit = digits.begin; digit < digits.end; ++digit)
+      add_digit(taps, digit, block, x + (power - digit) * block.upper, sum);
+    if (power == lowest) break;
+    const auto next_start = hn::Set(d, power == lowest + 1 ? start : 0);
+    HWY_UNROLL(8)
+    for (int r = 0; r < kDotRows; ++r) {
+      HWY_UNROLL(4)
+      for (int k = 0; k < kDotVectors; ++k)
+        sum[r][k] = hn::Add(hn::ShiftLeft<8>(sum[r][k]), next_start);
+    }
+  }
+}
+
+/// The sums of the products that count 256^`highest` down to 256^`lowest`, in memory. Not inlined,
+/// so that each has the registers for itself.
+template <class Stored>
+HWY_NOINLINE void store_powers(const DotTaps& taps, int highest, int lowest, const DotBlock& block,
+                               int x, DotSums& stored) {
+  DotSums sum;
+  sum_powers<Stored>(taps, highest, lowest, block, x, 0, sum);
+  copy_sums(sum, stored);
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
