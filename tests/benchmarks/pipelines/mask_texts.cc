@@ -7,12 +7,16 @@
 #include <cstdlib>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace cudaconvolve::pipelines {
 namespace {
 
 constexpr const char* kReals = "reals-";
+constexpr const char* kIntegers = "integers-";
+constexpr int kLargestInteger = 127;
+constexpr int kLeastInteger = -kLargestInteger / 4;
 constexpr int kLargestSide = 63;
 
 std::string reals(int side) {
@@ -31,13 +35,36 @@ std::string reals(int side) {
   return text;
 }
 
+std::string integers(int side) {
+  std::mt19937 random(static_cast<std::mt19937::result_type>(side));
+  std::string text;
+  int sum = 0;
+  for (int k = 0; k < side * side; ++k) {
+    const int weight =
+        kLeastInteger + static_cast<int>(random() % (kLargestInteger - kLeastInteger + 1));
+    if (k > 0) text += k % side == 0 ? "; " : " ";
+    text += std::to_string(weight);
+    sum += weight;
+  }
+  return text + " / " + std::to_string(std::max(1, sum));
+}
+
+/// K of `name`, which starts with `family`; 0 if it is none.
+int side_of(const std::string& name, const char* family) {
+  const int side = std::atoi(name.c_str() + std::char_traits<char>::length(family));
+  return side >= 1 && side <= kLargestSide ? side : 0;
+}
+
 }  // namespace
 
 std::string mask_text(const std::string& name) {
   if (name == "3x3") return "1 2 1; 2 4 2; 1 2 1";
-  if (name.rfind(kReals, 0) != 0) return name;
-  const int side = std::atoi(name.c_str() + std::char_traits<char>::length(kReals));
-  return side >= 1 && side <= kLargestSide ? reals(side) : "";
+  for (const auto& [family, text] : {std::pair{kReals, reals}, std::pair{kIntegers, integers}}) {
+    if (name.rfind(family, 0) != 0) continue;
+    const int side = side_of(name, family);
+    return side > 0 ? text(side) : "";
+  }
+  return name;
 }
 
 }  // namespace cudaconvolve::pipelines
