@@ -8,6 +8,7 @@
 #include "kernels/core/base/ratio.h"
 #include "kernels/core/base/sample.h"
 #include "kernels/core/weights/arithmetic.h"
+#include "kernels/reference/float128.h"
 
 // Compiled for several instruction sets, of which the program takes the best when it starts: half
 // of a run of conformance is spent in such functions. Sanitizers do not know programs that begin
@@ -23,7 +24,6 @@ namespace convolve {
 namespace {
 
 __extension__ typedef __int128 Int128;
-__extension__ typedef __float128 Float128;
 
 /// The picture with its ghost cells around it, as signals: code - black.
 class GhostedPicture {

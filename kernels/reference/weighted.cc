@@ -6,12 +6,12 @@
 
 #include "kernels/core/base/ratio.h"
 #include "kernels/core/weights/arithmetic.h"
+#include "kernels/reference/float128.h"
 
 namespace convolve {
 namespace {
 
 __extension__ typedef __int128 Int128;
-__extension__ typedef __float128 Float128;
 
 /// The sums of one output: sum w, sum |w|, S and T of the contract.
 template <class Number>
