@@ -151,8 +151,8 @@ class SplitRows {
   std::uint16_t* samples_;
 };
 
-/// Puts the samples of whole pixels together, as far as they fill vectors; returns how many pixels.
-/// Those of parts that are not filtered come from `from`, the row of the source.
+/// Puts whole pixels together from the samples of their parts, as far as pixels fill vectors;
+/// returns how many pixels. A part that is not filtered is copied from `from`, the source's row.
 template <int kWords>
 HWY_INLINE int store_words(const ByteTask& task, const std::uint8_t* from, int count,
                            const std::uint16_t* const* samples, std::uint8_t* out) {

@@ -151,7 +151,8 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
 
 #if CONVOLVE_DOT_INSTRUCTION
 
-/// The same where the mask has kQuads of them.
+/// Adds the line that begins at `cells` to rows kFirst .. kEnd - 1 of a tile, for a mask of kQuads
+/// quads: a number known when compiling, so that no loop is left.
 template <int kFirst, int kEnd, int kQuads>
 HWY_INLINE void add_few_quads(const std::uint8_t* cells, const std::int32_t* weights,
                               DotSums& sum) {

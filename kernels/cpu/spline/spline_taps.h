@@ -40,7 +40,8 @@ class SplineTaps {
   /// Weights of the pixels below a spline as whole numbers, which sum to spacing()^4: kSplineOrder
   /// * spacing() of them, padded with zeros to a multiple of kAnalysisPadding.
   const std::vector<std::int16_t>& whole_analysis() const { return whole_analysis_; }
-  /// The same weights as floats, which sum to 1, equally padded.
+  /// Weights of the pixels below a spline as floats, which sum to 1, padded with zeros to a
+  /// multiple of kAnalysisPadding.
   const std::vector<float>& analysis() const { return analysis_; }
 
   /// Weight of coefficient m of a pixel at `phase` behind its knot: element m * spacing() + phase.

@@ -44,7 +44,7 @@ constexpr int kLeastWidth = 16;
 constexpr int kMostWidth = 16384;
 /// Rows that kernels compute together, 4 or 6 of them, divide these.
 constexpr int kBlockOfRows = 12;
-/// What is planned for.
+/// The picture whose plan says which form is counted: a small picture alone would get other forms.
 constexpr int kPlannedWidth = 1920;
 constexpr int kPlannedHeight = 1080;
 
@@ -55,7 +55,7 @@ struct Cell {
   std::string label() const { return mask + " " + format; }
 };
 
-/// Those of bench_cpu that differ most in what runs.
+/// A choice of bench_cpu's cells, one for each path through the kernels.
 std::vector<Cell> all_cells() {
   std::vector<Cell> cells;
   for (const char* mask : {"integers-3", "integers-5", "integers-7", "integers-9", "integers-15",
@@ -142,7 +142,7 @@ Result<Count> count_frame(const FrameFormat& format, const Mask& mask, Form form
   const FrameView src = packed_view(format, source.data());
   const FrameView dst = packed_view(format, filtered.data());
   const auto run = [&] { return convolver.value()->run(src, dst, {}); };
-  // What is found out once, as which instructions the machine has, is found out now.
+  // A first run, uncounted: it finds out which instructions the machine has, which later ones know.
   Status status = run();
   if (!status.ok()) return status;
   Count count;
