@@ -136,9 +136,9 @@ constexpr int rows_key(int first, int end) {
   return first * (kDotRows + 1) + end;
 }
 
-/// The same for the rows that `key` stands for. Lists every case, so that no register is addressed
-/// by a number known at run time only; and by one number, of which the compiler makes a table of
-/// jumps.
+/// Adds the line that begins at `cells` to the rows that `key` stands for. Lists every case, so
+/// that no register is addressed by a number known at run time only; and by one number, of which
+/// the compiler makes a table of jumps.
 template <int kFirst, int kEnd>
 HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int32_t* weights,
                              int quads, DotSums& sum) {

@@ -98,7 +98,8 @@ HWY_INLINE void finish_tile(const DotSums& sum, const DotBlock& block, int x, in
   }
 }
 
-/// The same for what is seldom needed. Not inlined, as its registers would be those of the sums.
+/// Makes samples of the sums of a tile by an epilogue that is seldom needed. Not inlined, as its
+/// registers would be those of the sums.
 template <class Stored>
 HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
                                 const Reciprocals& reciprocals, const DotBlock& block, int x,
