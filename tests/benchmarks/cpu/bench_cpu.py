@@ -19,12 +19,13 @@ import pathlib
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 
 import numpy
 
 from cells import FORMATS, SIZES, all_cells
-from contenders import Ffmpeg, OpenCv, newest_opencv, ours
+from contenders import Ffmpeg, OpenCv, gaussianblur, newest_opencv, ours
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "peers"))
@@ -45,6 +46,10 @@ def contenders(build):
         found.append(Ffmpeg())
     else:
         print("no ffmpeg")
+    if subprocess.run(["gst-inspect-1.0", "--exists", "gaussianblur"], check=False).returncode == 0:
+        found.append(gaussianblur(build))
+    else:
+        print("no gaussianblur")
     return found
 
 

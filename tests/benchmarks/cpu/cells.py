@@ -8,7 +8,7 @@ import numpy
 SIZES = {"1080p": (1920, 1080), "4k": (3840, 2160)}
 # Format -> samples that a pixel has.
 FORMATS = {"GRAY8": 1, "GRAY16_LE": 1, "P010_10LE": 1.5, "NV12": 1.5, "I420": 1.5, "YUY2": 2,
-           "BGR": 3, "RGBA": 4}
+           "BGR": 3, "RGBA": 4, "AYUV": 4}
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ def all_cells():
     yield from (Cell("box", f"box:{side}", side) for side in (3, 5, 15, 31, 101))
     yield from (Cell("box", f"box:{side}", side, size="4k") for side in (3, 31, 101, 1001))
     for form in FORMATS:
-        if form != "GRAY8":
+        if form == "AYUV":  # Of GStreamer's own gaussianblur.
+            yield Cell("gaussian", "gaussian:3", 3, format=form)
+        elif form != "GRAY8":
             yield Cell("filter2d", "integers-5", 5, format=form)
             yield Cell("gaussian", "gaussian:3", 3, format=form)
