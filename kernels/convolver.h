@@ -44,7 +44,8 @@ struct DeviceOptions {
 
 /// Opens a backend's device. Errors: kNoDevice (no driver, no such device, no code for it),
 /// kDeviceLost (an earlier sticky fault, or a child forked after CUDA began), kOutOfMemory.
-/// Opening the CPU succeeds unless memory runs out.
+/// Opening the CPU succeeds unless memory runs out, or the environment asks for instructions that
+/// it has not (CUDACONVOLVE_INSTRUCTION_SET: docs/testing.md).
 Result<std::shared_ptr<Device>> open_device(BackendKind backend, const DeviceOptions& options);
 
 /// True if this build has the backend at all.

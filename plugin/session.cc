@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/core/plan/backend_choice.h"
 #include "plugin/caps.h"
 #include "plugin/formats.h"
 #include "plugin/frames/frames.h"
@@ -178,7 +179,7 @@ Result<std::shared_ptr<ActivePlan>> Session::plan(const Settings& settings) {
                   normalization_text(settings, mask.value()));
 
   Status cuda_refusal;
-  if (devices_.has_cuda()) {
+  if (devices_.has_cuda() && !cpu_is_cheaper(mask.value(), settings)) {
     Result<std::shared_ptr<ActivePlan>> planned =
         plan_on(BackendKind::kCuda, mask.value(), settings, settings.kernel);
     if (planned.ok() || choice_ == BackendChoice::kCuda ||
@@ -203,6 +204,40 @@ Result<std::shared_ptr<ActivePlan>> Session::plan(const Settings& settings) {
   return planned;
 }
 
+bool Session::cpu_is_cheaper(const Mask& mask, const Settings& settings) {
+  const convolve::FrameFormat format = frame_format(info_, settings.channels);
+  if (choice_ != BackendChoice::kAuto || settings.kernel != KernelKind::kAuto ||
+      input_in_cuda_memory_ || output_in_cuda_memory_ || !convolve::cpu_may_cost_less(format))
+    return false;
+  const auto cuda = devices_.get(BackendKind::kCuda), cpu = devices_.get(BackendKind::kCpu);
+  if (!cuda.ok() || !cpu.ok()) return false;
+  const convolve::Options options = options_for(settings, KernelKind::kAuto);
+  const auto on_cuda = convolve::make_plan(format, mask, options, cuda.value()->capabilities());
+  const auto on_cpu = convolve::make_plan(format, mask, options, cpu.value()->capabilities());
+  if (!on_cuda.ok() || !on_cpu.ok()) return false;
+  const convolve::FrameCost there = convolve::cuda_frame_cost(format, on_cuda.value());
+  const convolve::FrameCost here =
+      convolve::cpu_frame_cost(format, mask, on_cpu.value(), cpu.value()->capabilities());
+  const bool cheaper = convolve::costs_less(here, there);
+  GST_INFO_OBJECT(element_,
+                  "%s: a frame takes about %.0f us on CUDA, and %.0f of the processors; on the CPU "
+                  "%.0f and %.0f",
+                  cheaper ? "the CPU costs less" : "CUDA costs less", there.frame_us,
+                  there.processor_us, here.frame_us, here.processor_us);
+  return cheaper;
+}
+
+convolve::Options Session::options_for(const Settings& settings, KernelKind kernel) const {
+  convolve::Options options;
+  options.alignment = alignment_;
+  options.kernel = kernel;
+  options.tile_width = settings.tile_width;
+  options.scale = settings.scale;
+  options.bias = settings.bias;
+  options.alpha_mode = settings.alpha_mode;
+  return options;
+}
+
 Result<std::shared_ptr<ActivePlan>> Session::plan_on(BackendKind backend, const Mask& mask,
                                                      const Settings& settings, KernelKind kernel) {
   auto device = devices_.get(backend);
@@ -214,14 +249,8 @@ Result<std::shared_ptr<ActivePlan>> Session::plan_on(BackendKind backend, const 
   active->device = std::move(device.value());
   active->alignment = alignment_;
 
-  convolve::Options options;
-  options.alignment = alignment_;
-  options.kernel = kernel;
-  options.tile_width = settings.tile_width;
-  options.scale = settings.scale;
-  options.bias = settings.bias;
-  options.alpha_mode = settings.alpha_mode;
-  auto convolver = Convolver::create(active->format, mask, options, active->device);
+  auto convolver =
+      Convolver::create(active->format, mask, options_for(settings, kernel), active->device);
   if (!convolver.ok()) return convolver.status();
   active->convolver = std::move(convolver.value());
   active->text = std::make_shared<std::string>(active->convolver->plan().to_string());

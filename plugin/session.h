@@ -131,6 +131,11 @@ class Session {
                                                         const convolve::Mask& mask,
                                                         const Settings& settings,
                                                         convolve::KernelKind kernel);
+  /// True if `auto` is to filter frames of these caps on the CPU though there is CUDA, as they cost
+  /// less there. In CUDA memory they stay where they are, and a kernel that is asked for by name is
+  /// one of CUDA.
+  bool cpu_is_cheaper(const convolve::Mask& mask, const Settings& settings);
+  convolve::Options options_for(const Settings& settings, convolve::KernelKind kernel) const;
   /// Makes the first plan for the caps in force. False after posting an error.
   bool plan_caps(const Settings& settings);
   /// `served`: the plan in force serves scale and bias of `settings`; otherwise the last ones stay.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <utility>
 
 #include "kernels/core/base/thread_pool.h"
@@ -18,7 +19,6 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
     const int cores = usable_cores();
     capabilities_.backend = BackendKind::kCpu;
     capabilities_.name = vector_instruction_set();
-    capabilities_.dot_products = has_dot_instruction();
     capabilities_.threads = threads <= 0 ? cores : std::min(threads, cores);
   }
 
@@ -40,10 +40,21 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
   std::atomic<std::uint64_t> kernel_ns_{0};  ///< Statistics may be read while a frame runs.
 };
 
+/// Kernels use no instructions beyond those of $CUDACONVOLVE_INSTRUCTION_SET: for tests, and to see
+/// what another machine would take. Errors: kUnsupported, there is no such set here.
+const Status& limit_by_environment() {
+  static const Status status = [] {
+    const char* const name = std::getenv("CUDACONVOLVE_INSTRUCTION_SET");
+    return name == nullptr || *name == '\0' ? Status() : limit_instruction_set(name);
+  }();
+  return status;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Device>> open_cpu_device(int threads, LogCallback log,
                                                 std::shared_ptr<const StopSignal> stop) {
+  if (const Status& status = limit_by_environment(); !status.ok()) return status;
   auto device = std::make_shared<CpuDevice>(threads, std::move(stop));
   if (log)
     log(LogLevel::kInfo, "cpu: " + device->capabilities().name + ", " +

@@ -3,9 +3,9 @@
 //
 //   bench_planes [--backend=cuda|cpu] [--formats=LIST] [--sizes=LIST] [--kinds=LIST]
 //                [--sides=LIST] [--kernels=LIST] [--npp=yes|no] [--seconds=S] [--commit=NAME]
-//                [--json=FILE]
+//                [--json=FILE] [--threads=N]
 //   bench_planes --grid ...       the planner's choices against all kernels (grid.h)
-//   bench_planes --calibrate ...  constants of the planner for this GPU (calibrate.h)
+//   bench_planes --calibrate ...  constants of the planner for this GPU or CPU (calibrate.h)
 //
 // Lists have commas: --formats=GRAY8,NV12 --sizes=4k,640x480 --kinds=rational,box --sides=3,31
 // --kernels=auto,coarsened (default: auto; not with --grid or --calibrate). --forms=tensor-tiles
@@ -101,7 +101,8 @@ int run_sweep(const PlaneArguments& arguments, FrameMeasurement& measurement,
 
 int run(const PlaneArguments& arguments) {
   int status = 0;
-  const std::unique_ptr<Target> target = open_target(arguments.backend, &status);
+  const std::unique_ptr<Target> target = open_target(
+      arguments.backend, &status, arguments.mode == PlaneMode::kCalibrate ? 1 : arguments.threads);
   if (target == nullptr) return status;
   const Setting setting = setting_of(*target, arguments.backend, arguments.commit);
   FrameMeasurement measurement(*target, arguments.seconds, setting.fma_rate);
@@ -125,7 +126,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: bench_planes [--grid | --calibrate] [--backend=cuda|cpu] [--formats=LIST] "
                  "[--sizes=LIST] [--kinds=LIST] [--sides=LIST] [--kernels=LIST] [--npp=yes|no] "
-                 "[--seconds=S] [--commit=NAME] [--json=FILE]\n");
+                 "[--seconds=S] [--commit=NAME] [--json=FILE] [--threads=N]\n");
     return 2;
   }
   return convolve::benchmarks::run(arguments);

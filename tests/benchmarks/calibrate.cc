@@ -7,25 +7,31 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/core/plan/cost.h"
+#include "kernels/core/plan/cpu_cost.h"
 #include "tests/benchmarks/calibration_cases.h"
 #include "tests/benchmarks/fit.h"
 
 namespace convolve::benchmarks {
 namespace {
 
+/// Classes of cost, of the GPU's model or the CPU's.
+constexpr int kMostClasses = std::max(kCostClassCount, kCpuCostClassCount);
+
 class Calibration {
  public:
-  Calibration(const PlaneArguments& arguments, FrameMeasurement& measurement, int processors)
-      : arguments_(arguments), measurement_(measurement), processors_(processors) {}
+  Calibration(const PlaneArguments& arguments, FrameMeasurement& measurement,
+              const DeviceCapabilities& device)
+      : arguments_(arguments), measurement_(measurement), device_(device) {}
 
   /// False after a failure, which has been said.
   bool measure() {
     bool good = true;
     for (const FormatCase& tested : or_usual(arguments_.formats, kCalibrationFormats))
-      for (const SizeCase& size : or_usual(arguments_.sizes, kCalibrationSizes)) {
+      for (const SizeCase& size : calibration_sizes(arguments_)) {
         if (!measurement_.lay_out(tested, size)) return false;
         for (const CalibrationCase& c : calibration_cases(arguments_, tested, size)) {
           measurement_.set_mask(c.mask, c.name, c.mask.mask->mask.width);
@@ -37,7 +43,7 @@ class Calibration {
   }
 
   const std::vector<FrameRow>& rows() const { return rows_; }
-  const std::vector<FitCase>& cases(CostClass cost_class) const {
+  const std::vector<FitCase>& cases(int cost_class) const {
     return cases_[static_cast<std::size_t>(cost_class)];
   }
 
@@ -45,19 +51,28 @@ class Calibration {
   bool measure_kernel(const KernelRun& run) {
     const std::optional<FrameResult> result = measurement_.run(run.kernel, run.form);
     if (!result || !result->plan) return result.has_value();
+    const Plan& plan = *result->plan;
     const FrameFormat& format = measurement_.format();
     const Mask& mask = measurement_.mask();
-    const CostClass found = cost_class(*result->plan);
-    cases_[static_cast<std::size_t>(found)].push_back(
-        {work_of(*result->plan, format, mask, processors_), result->row.time.median});
+    FitCase made;
+    made.microseconds = result->row.time.median;
+    int found = 0;
+    if (device_.backend == BackendKind::kCpu) {
+      found = static_cast<int>(cpu_cost_class(plan, format));
+      made.launches = {{{cpu_work_of(plan, format, mask, device_.threads)}}};
+    } else {
+      found = static_cast<int>(cost_class(plan));
+      made.launches = work_of(plan, format, mask, device_.processors);
+    }
+    cases_[static_cast<std::size_t>(found)].push_back(std::move(made));
     rows_.push_back(result->row);
     return true;
   }
 
   const PlaneArguments& arguments_;
   FrameMeasurement& measurement_;
-  int processors_;
-  std::array<std::vector<FitCase>, kCostClassCount> cases_;
+  const DeviceCapabilities& device_;
+  std::array<std::vector<FitCase>, kMostClasses> cases_;
   std::vector<FrameRow> rows_;
 };
 
@@ -70,16 +85,25 @@ double worst_percent(const CostTerms& terms, const std::vector<FitCase>& cases) 
   return 100 * worst;
 }
 
-/// A row of cost_table(). Classes without a case keep the constants that the planner has for the
-/// device now, and say so.
-void print_row(const Setting& setting, const DeviceCapabilities& device,
-               const Calibration& calibration, std::FILE* out) {
+/// The constants of a class, fitted to its cases or, without any, as the planner has them for the
+/// device now.
+void print_class(const std::vector<FitCase>& cases, const CostTerms& now, const std::string& name,
+                 std::FILE* out) {
+  const CostTerms terms = cases.empty() ? now : fit_terms(cases);
+  std::fprintf(out, "           {{");
+  for (int t = 0; t < kCostTermCount; ++t)
+    std::fprintf(out, "%s%.4g", t == 0 ? "" : ", ", terms[static_cast<std::size_t>(t)]);
+  std::fprintf(out, "}},  // %s: ", name.c_str());
+  if (cases.empty())
+    std::fprintf(out, "not measured\n");
+  else
+    std::fprintf(out, "cases: %zu, within %.0f %%\n", cases.size(), worst_percent(terms, cases));
+}
+
+/// A row of cost_table().
+void print_row(const DeviceCapabilities& device, const Calibration& calibration, std::FILE* out) {
   const CostConstants now = cost_constants(device);
   const GpuFigures& figures = now.figures;
-  std::fprintf(out, "      // %s, commit %s: bench_planes --calibrate, cases: %zu\n",
-               setting.device.c_str(), setting.commit.c_str(), calibration.rows().size());
-  if (device.backend == BackendKind::kCpu)
-    std::fprintf(out, "      // Of no use to the planner, which predicts GPUs only.\n");
   std::fprintf(out,
                "      {%d, %s, false, {%d, %d, %d, %d, %d, %d, %d},\n       {{\n"
                "           // launch, MB; lone tile, work, spread, double; samples, work, spread, "
@@ -89,18 +113,21 @@ void print_row(const Setting& setting, const DeviceCapabilities& device,
                figures.float64, figures.int8);
   for (int c = 0; c < kCostClassCount; ++c) {
     const auto cost_class = static_cast<CostClass>(c);
-    const std::vector<FitCase>& cases = calibration.cases(cost_class);
-    const CostTerms terms = cases.empty() ? now.of(cost_class) : fit_terms(cases);
-    std::fprintf(out, "           {{");
-    for (int t = 0; t < kCostTermCount; ++t)
-      std::fprintf(out, "%s%.4g", t == 0 ? "" : ", ", terms[static_cast<std::size_t>(t)]);
-    std::fprintf(out, "}},  // %s: ", cost_class_name(cost_class).c_str());
-    if (cases.empty())
-      std::fprintf(out, "not measured\n");
-    else
-      std::fprintf(out, "cases: %zu, within %.0f %%\n", cases.size(), worst_percent(terms, cases));
+    print_class(calibration.cases(c), now.of(cost_class), cost_class_name(cost_class), out);
   }
-  std::fprintf(out, "       }}},\n");
+}
+
+/// A row of cpu_cost_table().
+void print_cpu_row(const DeviceCapabilities& device, const Calibration& calibration,
+                   std::FILE* out) {
+  const CpuCostConstants& now = cpu_cost_constants(device);
+  std::fprintf(out,
+               "      {%s, \"...\", false,\n       {{\n"
+               "           // frame, rows, MB, samples, work, apart, double, divided\n",
+               quoted(device.name).c_str());
+  for (int c = 0; c < kCpuCostClassCount; ++c)
+    print_class(calibration.cases(c), now.terms[static_cast<std::size_t>(c)],
+                cpu_cost_class_name(static_cast<CpuCostClass>(c)), out);
 }
 
 }  // namespace
@@ -112,9 +139,16 @@ bool run_calibration(const PlaneArguments& arguments, Target& target, FrameMeasu
     std::fprintf(stderr, "FAIL %s\n", device.status().message().c_str());
     return false;
   }
-  Calibration calibration(arguments, measurement, device.value()->capabilities().processors);
+  const DeviceCapabilities& capabilities = device.value()->capabilities();
+  Calibration calibration(arguments, measurement, capabilities);
   const bool good = calibration.measure();
-  print_row(setting, device.value()->capabilities(), calibration, stdout);
+  std::printf("      // %s, commit %s: bench_planes --calibrate, cases: %zu\n",
+              setting.device.c_str(), setting.commit.c_str(), calibration.rows().size());
+  if (capabilities.backend == BackendKind::kCpu)
+    print_cpu_row(capabilities, calibration, stdout);
+  else
+    print_row(capabilities, calibration, stdout);
+  std::printf("       }}},\n");
   return write_json(setting, calibration.rows(), arguments.json) && good &&
          !calibration.rows().empty();
 }

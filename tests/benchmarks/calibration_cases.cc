@@ -10,6 +10,9 @@ namespace {
 
 constexpr MaskKind kCalibrationKinds[] = {MaskKind::kPositive, MaskKind::kRational,
                                           MaskKind::kRank1, MaskKind::kBox};
+/// Of the CPU, whose forms for Gaussians are no others' on the GPU.
+constexpr MaskKind kCpuCalibrationKinds[] = {MaskKind::kPositive, MaskKind::kRational,
+                                             MaskKind::kRank1, MaskKind::kBox, MaskKind::kGaussian};
 constexpr int kCalibrationSides[] = {3, 7, 9, 15, 31};
 
 /// The book's kernels get rough constants, from one format and small masks: they take long.
@@ -86,25 +89,45 @@ bool is_chosen(KernelKind kernel) {
          std::end(kChosenOnCuda);
 }
 
-/// A mask of every kind and side, through all that kernel=auto chooses from.
+/// A mask of every kind and side, through all that kernel=auto chooses from: on the CPU, where the
+/// forms of a kernel are compared with each other, through each form.
 CalibrationCase usual_case(BackendKind backend, const FormatCase& tested, MaskKind kind, int side) {
   CalibrationCase made{make_mask(kind, side), mask_kind_name(kind), {}};
-  for (const KernelInfo& info : kKernels) {
-    if (!has_kernel(backend, info.kind)) continue;
-    const bool book =
-        std::string(tested.name) == kBookFormat && kind == kBookKind && side <= kLargestBookSide;
-    if (info.kind != KernelKind::kAuto && (is_chosen(info.kind) || book))
-      made.runs.push_back({info.kind, std::nullopt});
+  const bool book =
+      std::string(tested.name) == kBookFormat && kind == kBookKind && side <= kLargestBookSide;
+  if (backend == BackendKind::kCpu) {
+    for (const FormInfo& info : kForms)
+      if (info.on_cpu && (is_chosen(info.kernel) || book))
+        made.runs.push_back({info.kernel, info.form});
+    return made;
   }
+  for (const KernelInfo& info : kKernels)
+    if (info.kind != KernelKind::kAuto && has_kernel(backend, info.kind) &&
+        (is_chosen(info.kind) || book))
+      made.runs.push_back({info.kind, std::nullopt});
   return made;
+}
+
+std::vector<MaskKind> usual_kinds(const PlaneArguments& arguments) {
+  return arguments.backend == BackendKind::kCpu ? or_usual(arguments.kinds, kCpuCalibrationKinds)
+                                                : or_usual(arguments.kinds, kCalibrationKinds);
 }
 
 }  // namespace
 
+std::vector<SizeCase> calibration_sizes(const PlaneArguments& arguments) {
+  std::vector<SizeCase> sizes = or_usual(arguments.sizes, kCalibrationSizes);
+  if (arguments.sizes.empty() && arguments.backend == BackendKind::kCpu)
+    sizes.erase(std::remove_if(sizes.begin(), sizes.end(),
+                               [](const SizeCase& size) { return size.width > kWidestSpecial; }),
+                sizes.end());
+  return sizes;
+}
+
 std::vector<CalibrationCase> calibration_cases(const PlaneArguments& arguments,
                                                const FormatCase& tested, const SizeCase& size) {
   std::vector<CalibrationCase> cases;
-  for (const MaskKind kind : or_usual(arguments.kinds, kCalibrationKinds))
+  for (const MaskKind kind : usual_kinds(arguments))
     for (const int side : or_usual(arguments.sides, kCalibrationSides))
       cases.push_back(usual_case(arguments.backend, tested, kind, side));
   if (size.width > kWidestSpecial) return cases;

@@ -19,6 +19,10 @@ inline constexpr FormatCase kCalibrationFormats[] = {format_case("GRAY8"), forma
                                                      format_case("RGBA"), format_case("P010"),
                                                      format_case("GRAY16")};
 
+/// The sizes that are measured: those of `arguments`, or of the list above. A CPU is full with any
+/// of them, and takes long for 4K.
+std::vector<SizeCase> calibration_sizes(const PlaneArguments& arguments);
+
 struct KernelRun {
   KernelKind kernel;
   std::optional<Form> form;  ///< Nothing = chosen.

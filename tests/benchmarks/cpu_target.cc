@@ -19,8 +19,10 @@ constexpr std::ptrdiff_t kPitchAlignment = 64;
 
 class CpuTarget final : public Target {
  public:
+  explicit CpuTarget(int threads) { options_.threads = threads; }
+
   std::string description() const override {
-    const auto device = open_device(BackendKind::kCpu, {});
+    const auto device = open_device(BackendKind::kCpu, options_);
     if (!device.ok()) return device.status().message();
     const DeviceCapabilities& capabilities = device.value()->capabilities();
     return capabilities.name + ", " + std::to_string(capabilities.threads) + " threads";
@@ -46,7 +48,9 @@ class CpuTarget final : public Target {
     return true;
   }
 
-  Result<std::shared_ptr<Device>> open() override { return open_device(BackendKind::kCpu, {}); }
+  Result<std::shared_ptr<Device>> open() override {
+    return open_device(BackendKind::kCpu, options_);
+  }
 
   bool load(const FrameWork& work, Device& device) override {
     work_ = work;
@@ -103,6 +107,7 @@ class CpuTarget final : public Target {
                     static_cast<std::size_t>(from.format.planes[p].row_bytes));
   }
 
+  DeviceOptions options_;
   FrameFormat format_;
   std::ptrdiff_t pitch_ = 0;
   std::vector<Pair> pairs_;
@@ -114,8 +119,8 @@ class CpuTarget final : public Target {
 
 }  // namespace
 
-std::unique_ptr<Target> make_cpu_target() {
-  return std::make_unique<CpuTarget>();
+std::unique_ptr<Target> make_cpu_target(int threads) {
+  return std::make_unique<CpuTarget>(threads);
 }
 
 }  // namespace convolve::benchmarks

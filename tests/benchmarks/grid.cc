@@ -24,10 +24,6 @@ constexpr MaskKind kGridKinds[] = {MaskKind::kPositive, MaskKind::kRational, Mas
 /// To where separable has long won, and on both sides of where tensor needs a second window (17).
 constexpr int kGridSides[] = {3, 5, 7, 9, 13, 17, 25, 31};
 
-/// The kernels that kernel=auto chooses from on the CPU.
-constexpr KernelKind kChosenOnCpu[] = {KernelKind::kSeparable, KernelKind::kCoarsened,
-                                       KernelKind::kBox};
-
 /// A prediction that far above the best one need not be measured to know that it is worse.
 constexpr double kHopeless = 3;
 

@@ -16,7 +16,7 @@ constexpr int kMostBatches = 60;
 
 }  // namespace
 
-std::unique_ptr<Target> open_target(BackendKind backend, int* status) {
+std::unique_ptr<Target> open_target(BackendKind backend, int* status, int threads) {
   if (!measurable_build()) {
     std::fprintf(stderr, "this build is not optimised: its times would mean nothing\n");
     *status = 2;
@@ -24,7 +24,7 @@ std::unique_ptr<Target> open_target(BackendKind backend, int* status) {
   }
   std::string why;
   std::unique_ptr<Target> target =
-      backend == BackendKind::kCuda ? make_cuda_target(&why) : make_cpu_target();
+      backend == BackendKind::kCuda ? make_cuda_target(&why) : make_cpu_target(threads);
   if (target == nullptr) {
     const bool required = testing::gpu_required();
     std::fprintf(stderr, "%s: %s\n", required ? "FAIL" : "SKIP", why.c_str());

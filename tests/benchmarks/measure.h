@@ -13,9 +13,10 @@
 
 namespace convolve::benchmarks {
 
-/// Opens where `backend` runs. Null, having said why, with the program's exit status in `status`:
-/// 77 without a GPU, 1 where one is required, 2 for a build that must not be measured.
-std::unique_ptr<Target> open_target(BackendKind backend, int* status);
+/// Opens where `backend` runs, the CPU with so many threads or all. Null, having said why, with the
+/// program's exit status in `status`: 77 without a GPU, 1 where one is required, 2 for a build that
+/// must not be measured.
+std::unique_ptr<Target> open_target(BackendKind backend, int* status, int threads = 0);
 
 Setting setting_of(Target& target, BackendKind backend, const std::string& commit);
 

@@ -111,6 +111,10 @@ bool parse_value(const std::string& name, const std::string& value, PlaneArgumen
     arguments->seconds = std::atof(value.c_str());
     return arguments->seconds > 0;
   }
+  if (name == "--threads") {
+    arguments->threads = std::atoi(value.c_str());
+    return arguments->threads > 0;
+  }
   if (name == "--commit")
     arguments->commit = value;
   else if (name == "--json")

@@ -29,6 +29,7 @@ struct PlaneArguments {
   bool npp = true;                  ///< Sweep.
   std::string json, commit = "unknown";
   double seconds = 0.1;
+  int threads = 0;  ///< CPU: 0 = all cores. Constants are those of one.
 };
 
 /// False, having said why, if there is something that nobody understands.

@@ -43,8 +43,9 @@ class Target {
   virtual std::vector<std::uint8_t> first_output() = 0;
 };
 
-/// Null, and why, if the backend cannot run here.
-std::unique_ptr<Target> make_cpu_target();
+/// `threads`: 0 = all cores.
+std::unique_ptr<Target> make_cpu_target(int threads);
+/// Null, and why, if there is no GPU.
 std::unique_ptr<Target> make_cuda_target(std::string* why);
 
 }  // namespace convolve::benchmarks

@@ -38,8 +38,8 @@ bool have_gpu() {
   return start({{"backend", "cuda"}, {"mask", "box:3"}}).ok;
 }
 
-std::string plan_of(Harness& harness) {
-  const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_I420, 64, 48);
+std::string plan_of(Harness& harness, int width = 64, int height = 48) {
+  const GstVideoInfo info = video_info(GST_VIDEO_FORMAT_I420, width, height);
   harness.set_caps(info);
   harness.filter(oracle::random_frame(info, 1));
   return harness.get_string("active-plan");
@@ -68,7 +68,14 @@ TEST(Backend, CudaThatIsNotThereIsOneClearError) {
 
 TEST(Backend, AutoPicksCudaIfADeviceWorksElseTheCpu) {
   Harness harness({{"backend", "auto"}, {"mask", "gaussian:2"}});
-  EXPECT_EQ(plan_of(harness).rfind(have_gpu() ? "cuda " : "cpu ", 0), 0u);
+  EXPECT_EQ(plan_of(harness, 1280, 720).rfind(have_gpu() ? "cuda " : "cpu ", 0), 0u);
+  EXPECT_TRUE(harness.warnings().empty());
+  EXPECT_EQ(harness.stat("backend-switches"), 0u);
+}
+
+TEST(Backend, AutoLeavesSmallFramesToTheCpu) {
+  Harness harness({{"backend", "auto"}, {"mask", "gaussian:2"}});
+  EXPECT_EQ(plan_of(harness).rfind("cpu ", 0), 0u);
   EXPECT_TRUE(harness.warnings().empty());
   EXPECT_EQ(harness.stat("backend-switches"), 0u);
 }

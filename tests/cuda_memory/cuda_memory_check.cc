@@ -34,7 +34,10 @@ TEST_F(CudaMemory, FourCombinationsOfMemoryForEveryFormat) {
   for (const GstVideoFormat format : cuda_frames::formats())
     for (const Memories& memories : kAllMemories) {
       SCOPED_TRACE(std::string(gst_video_format_to_string(format)) + ", " + text(memories));
-      Line line(settings());
+      // Small frames in system memory stay on the CPU unless a kernel is named.
+      Settings named = settings();
+      named.push_back({"kernel", "coarsened"});
+      Line line(named);
       line.set_caps(video_info(format, 46, 18), memories);
       for (int n = 1; n <= 3; ++n) {
         ASSERT_EQ(line.push(n), GST_FLOW_OK);

@@ -20,6 +20,7 @@ const oracle::Mask kMask{3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9}, 45};
 const oracle::Mask kOther{5, 1, {1, 2, 3, 2, 1}, 9};
 constexpr char kCudaOnly[] = "tiled-output";
 
+// Small frames stay on the CPU unless a kernel is named, so all but the last test name one.
 class Fallback : public testing::Test {
  protected:
   Fallback() : info_(video_info(GST_VIDEO_FORMAT_NV12, 37, 21)) {}
@@ -51,7 +52,7 @@ class Fallback : public testing::Test {
 };
 
 TEST_F(Fallback, WithoutAFailureCudaRuns) {
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   for (int n = 1; n <= 3; ++n)
     expect_frame(harness, n);
@@ -64,7 +65,10 @@ TEST_F(Fallback, TheFailedFrameIsDoneAgainOnTheCpu) {
   for (const char* code : {"device-lost", "device-error", "out-of-memory"}) {
     SCOPED_TRACE(code);
     fail("frame:3", code);
-    Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}, {"border", "replicate"}});
+    Harness harness(Settings{{"backend", "auto"},
+                             {"kernel", "coarsened"},
+                             {"mask", kMask.text()},
+                             {"border", "replicate"}});
     harness.set_caps(info_);
     for (int n = 1; n <= 6; ++n)
       expect_frame(harness, n);
@@ -81,7 +85,7 @@ TEST_F(Fallback, TheFailedFrameIsDoneAgainOnTheCpu) {
 
 /// The scale of the moment, not that of the plan, is what the failed frame must get.
 TEST_F(Fallback, TheFailedFrameKeepsItsArguments) {
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   harness.set("scale", "0.5");
@@ -99,7 +103,8 @@ TEST_F(Fallback, TheFailedFrameKeepsItsArguments) {
 
 TEST_F(Fallback, AForcedCudaKernelBecomesAuto) {
   fail("frame:2", "device-lost");
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}, {"kernel", kCudaOnly}});
+  Harness harness(Settings{
+      {"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}, {"kernel", kCudaOnly}});
   harness.set_caps(info_);
   for (int n = 1; n <= 3; ++n)
     expect_frame(harness, n);
@@ -129,7 +134,7 @@ TEST_F(Fallback, InsistingOnCudaIsOneError) {
 /// Out of memory is not the end of the GPU: new caps may fit.
 TEST_F(Fallback, OutOfMemoryHoldsForTheseCapsOnly) {
   fail("prepare", "out-of-memory");
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   EXPECT_EQ(backend_of(harness), "cpu ");
@@ -153,7 +158,7 @@ TEST_F(Fallback, OutOfMemoryHoldsForTheseCapsOnly) {
 
 TEST_F(Fallback, ALostDeviceIsNotAskedAgain) {
   fail("frame:1", "device-lost");
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   succeed();
@@ -165,7 +170,7 @@ TEST_F(Fallback, ALostDeviceIsNotAskedAgain) {
 
 TEST_F(Fallback, NoDeviceIsSilentForAuto) {
   fail("open", "no-device");
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   EXPECT_EQ(backend_of(harness), "cpu ");
@@ -183,7 +188,7 @@ TEST_F(Fallback, NoDeviceIsSilentForAuto) {
 
 /// A frame that is left because the element stops or flushes is no failure of the device.
 TEST_F(Fallback, AStoppedFrameIsNotDoneAgain) {
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   fail("frame:2", "stopped");
@@ -200,7 +205,8 @@ TEST_F(Fallback, AStoppedPlanIsMadeLater) {
   for (const char* backend : {"auto", "cuda"}) {
     SCOPED_TRACE(backend);
     fail("prepare", "stopped");
-    Harness harness(Settings{{"backend", backend}, {"mask", kMask.text()}});
+    Harness harness(
+        Settings{{"backend", backend}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
     harness.set_caps(info_);
     EXPECT_EQ(harness.push(oracle::random_frame(info_, 1), 1), GST_FLOW_FLUSHING);
     succeed();
@@ -229,7 +235,7 @@ TEST_F(Fallback, AStoppedPlanMayBeRefusedLater) {
 
 /// What CUDA cannot serve and the CPU does not have is told in the words of CUDA.
 TEST_F(Fallback, ARefusalOfCudaIsNotAFailure) {
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   std::string text = "41x41:";
@@ -270,7 +276,7 @@ GstBuffer* offered_buffer(Harness& harness, const GstVideoInfo& info) {
 }
 
 TEST_F(Fallback, FramesLieInPageLockedMemoryWhileCudaRuns) {
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   const oracle::Bytes frame = oracle::random_frame(info_, 1);
   const oracle::Bytes wanted = oracle::expected(info_, frame, kMask, {});
@@ -289,7 +295,7 @@ TEST_F(Fallback, FramesLieInPageLockedMemoryWhileCudaRuns) {
 
 TEST_F(Fallback, WithoutPageLockedMemoryFramesLieInOrdinaryMemory) {
   setenv("FAKE_CUDA_LOCKS", "no", 1);
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   GstBuffer* input = offered_buffer(harness, info_);
   unsetenv("FAKE_CUDA_LOCKS");
@@ -304,7 +310,7 @@ TEST_F(Fallback, WithoutPageLockedMemoryFramesLieInOrdinaryMemory) {
 /// A lost device may write at any time what it was given: neither the frame that comes out nor any
 /// later one may lie there.
 TEST_F(Fallback, WhatALostDeviceMayWriteIsNotUsedAgain) {
-  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
   harness.set_caps(info_);
   expect_frame(harness, 1);
   fail("frame:2", "device-lost");
@@ -326,7 +332,7 @@ TEST_F(Fallback, PageLockedFramesOutliveTheElement) {
   const oracle::Bytes frame = oracle::random_frame(info_, 1);
   GstBuffer* output = nullptr;
   {
-    Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+    Harness harness(Settings{{"backend", "auto"}, {"kernel", "coarsened"}, {"mask", kMask.text()}});
     harness.set_caps(info_);
     ASSERT_EQ(harness.push(frame, 1), GST_FLOW_OK);
     output = harness.pull_buffer();
@@ -337,6 +343,31 @@ TEST_F(Fallback, PageLockedFramesOutliveTheElement) {
                                       oracle::expected(info_, frame, kMask, {})),
             0);
   gst_buffer_unref(output);
+}
+
+/// Nothing has failed: `auto` takes the backend that costs less, at changes of caps and mask.
+TEST_F(Fallback, SmallFramesStayOnTheCpuWhereCudaWorks) {
+  Harness harness(Settings{{"backend", "auto"}, {"mask", kMask.text()}});
+  harness.set_caps(info_);
+  expect_frame(harness, 1);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+  harness.set("kernel", "coarsened");
+  expect_frame(harness, 2);
+  EXPECT_EQ(backend_of(harness), "cuda") << "a kernel that is named is one of CUDA";
+  harness.set("kernel", "auto");
+  expect_frame(harness, 3);
+  EXPECT_EQ(backend_of(harness), "cpu ");
+  info_ = video_info(GST_VIDEO_FORMAT_NV12, 1280, 720);
+  harness.set_caps(info_);
+  expect_frame(harness, 4);
+  EXPECT_EQ(backend_of(harness), "cuda") << "a large frame";
+  info_ = video_info(GST_VIDEO_FORMAT_NV12, 640, 480);
+  harness.set_caps(info_);
+  harness.set("mask", "disk:15");
+  harness.filter(oracle::random_frame(info_, 5), 5);
+  EXPECT_EQ(backend_of(harness), "cuda") << "a large mask";
+  EXPECT_EQ(harness.stat("backend-switches"), 0u);
+  EXPECT_TRUE(harness.warnings().empty());
 }
 
 }  // namespace

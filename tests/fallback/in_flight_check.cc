@@ -40,7 +40,10 @@ class InFlight : public testing::Test {
     setenv("FAKE_CUDA_CODE", code, 1);
   }
   static Settings settings(int depth) {
-    return {{"backend", "auto"}, {"mask", kMask.text()}, {"async-depth", std::to_string(depth)}};
+    return {{"backend", "auto"},
+            {"kernel", "coarsened"},
+            {"mask", kMask.text()},
+            {"async-depth", std::to_string(depth)}};
   }
 
   void push(Harness& harness, int number, GstFlowReturn wanted = GST_FLOW_OK) {

@@ -13,7 +13,6 @@
 namespace convolve {
 namespace {
 
-using unit::cpu;
 using unit::grey;
 using unit::h100;
 using unit::i420;
@@ -241,12 +240,7 @@ TEST(Cost, PlansShowTheirPrediction) {
   EXPECT_EQ(shown(0), "");
 }
 
-TEST(Cost, NobodyPredictsTheCpuOrWeightedColour) {
-  for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {
-    Options options;
-    options.kernel = kernel;
-    EXPECT_EQ(make_plan(grey(640, 480), mask_of("box:5"), options, cpu()).value().predicted_us, 0);
-  }
+TEST(Cost, NobodyPredictsWeightedColour) {
   Options premultiplied;
   premultiplied.alpha_mode = AlphaMode::kPremultiplied;
   const Result<Plan> weighted =

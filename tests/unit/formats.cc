@@ -131,7 +131,7 @@ DeviceCapabilities h100() {
 
 DeviceCapabilities cpu() {
   DeviceCapabilities device;
-  device.name = "CPU";
+  device.name = "AVX2";
   device.threads = 4;
   return device;
 }

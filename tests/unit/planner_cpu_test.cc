@@ -18,7 +18,7 @@ using unit::plan_text;
 // Where one pass of dot products costs less than two passes over a mask of rank 1.
 TEST(CpuPlanner, TableOfDotProducts) {
   DeviceCapabilities device = cpu();
-  device.dot_products = true;
+  device.name = "AVX3_DL";
   const struct {
     const char* mask;
     const char* plan;
@@ -61,8 +61,8 @@ TEST(CpuPlanner, TableOfDotProducts) {
   EXPECT_EQ(plan_text("2x2: 70000 1 3 100000", device, {}, 16),
             "cpu coarsened-dots 3 digits float64 rational host-memory (2x2, dot products of "
             "bytes)");
-  EXPECT_EQ(plan_text("disk:1.5", device, {}, 16),
-            "cpu coarsened float32 real host-memory (3x3, several outputs per thread)");
+  EXPECT_EQ(plan_text("disk:2", device, {}, 16),
+            "cpu coarsened float32 real host-memory (5x5, several outputs per thread)");
   EXPECT_EQ(plan_text("disk:5.5", device, {}, 16),
             "cpu coarsened-dots 2 digits float64 real host-memory (11x11, dot products of bytes)");
 }
@@ -78,18 +78,19 @@ TEST(CpuPlanner, RunningSumsOfWiderSamplesAreForLargeBoxes) {
   shifted.planes[0].components[0].depth = 6;
   shifted.planes[0].components[0].shift = 2;
   EXPECT_EQ(make_plan(shifted, mask_of("box:7"), {}, cpu()).value().form, Form::kSeparableAreas);
-  EXPECT_EQ(plan_text("box:8", cpu(), {}, 10),
-            "cpu box-runs int32 rational host-memory (8x8, equal weights: running sums)");
+  EXPECT_EQ(plan_text("box:16", cpu(), {}, 10),
+            "cpu box-runs int32 rational host-memory (16x16, equal weights: running sums)");
 }
 
 TEST(CpuPlanner, PairsOfLinesAreForMasksThatFitTheCache) {
-  Options options = forced(KernelKind::kSeparable);
+  Options options;
+  options.form = Form::kSeparableDots;
   options.scale = 0.7234567891;  // So that the mask is real.
-  const auto form_of = [&](const char* mask) {
-    return make_plan(grey(64, 48), mask_of(mask), options, cpu()).value().form;
+  const auto serves = [&](const char* mask) {
+    return make_plan(grey(64, 48), mask_of(mask), options, cpu()).ok();
   };
-  EXPECT_EQ(form_of("box:3,512"), Form::kSeparableDots);
-  EXPECT_NE(form_of("box:3,513"), Form::kSeparableDots);
+  EXPECT_TRUE(serves("box:3,512"));
+  EXPECT_FALSE(serves("box:3,513"));
 }
 
 TEST(CpuPlanner, DotProductsServeWhereTheyAreAskedFor) {
@@ -109,11 +110,29 @@ TEST(CpuPlanner, DotProductsServeWhereTheyAreAskedFor) {
   EXPECT_FALSE(make_plan(shifted, mask_of("laplacian"), options, cpu()).ok());
   // Alpha is filtered by another form than the colour that it weights.
   DeviceCapabilities device = cpu();
-  device.dot_products = true;
+  device.name = "AVX3_DL";
   Options weighted;
   weighted.alpha_mode = AlphaMode::kPremultiplied;
   EXPECT_EQ(make_plan(unit::rgba(64, 48), mask_of("laplacian"), weighted, device).value().form,
             Form::kCoarsened);
+}
+
+// Forms round differently, and threads must not change a code.
+TEST(CpuPlanner, TheChoiceDoesNotDependOnThreads) {
+  DeviceCapabilities one = cpu(), many = cpu();
+  one.threads = 1;
+  many.threads = 64;
+  for (const char* mask : {"gaussian:1", "gaussian:3", "gaussian:8", "box:5", "disk:2", "disk:9"})
+    for (const char* instructions : {"AVX3_DL", "AVX2", "SSE4", "SCALAR"})
+      for (const int depth : {8, 16}) {
+        one.name = many.name = instructions;
+        const FrameFormat format = grey(127, 65, depth);
+        const Plan a = make_plan(format, mask_of(mask), {}, one).value();
+        const Plan b = make_plan(format, mask_of(mask), {}, many).value();
+        EXPECT_EQ(a.kernel(), b.kernel()) << mask << ", " << instructions << ", " << depth;
+        EXPECT_EQ(a.accumulator, b.accumulator) << mask << ", " << instructions << ", " << depth;
+        EXPECT_EQ(a.digits, b.digits) << mask << ", " << instructions << ", " << depth;
+      }
 }
 
 // What an area adds to the row sums of others decides: its share of the rows against the mask's.

@@ -34,8 +34,7 @@ TEST(Planner, TableOfChoices) {
       {"2x1: 0 0", "cuda shift float32 rational parameter (2x1, all 0: nothing is read)",
        "cpu shift float32 rational host-memory (2x1, all 0: nothing is read)"},
       {"sobel-x", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
-       "cpu coarsened float32 rational host-memory (3x3, rank 1 but small: several outputs per "
-       "thread)"},
+       "cpu separable-dots int32 rational host-memory (3x3, rank 1: 6 taps instead of 9)"},
       {"laplacian", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
        "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
       {"box:5", "cuda tensor-pairs 1 digit int32 rational global-memory (5x5, on tensor cores)",
@@ -55,7 +54,7 @@ TEST(Planner, TableOfChoices) {
        "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
       {"disk:127.5",
        "cuda tensor-tiles tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
-       "cpu coarsened float64 real host-memory (255x255, several outputs per thread)"},
+       "cpu coarsened-dots 1 digit int32 real host-memory (255x255, dot products of bytes)"},
       {"gaussian:30",
        "cuda separable-tensor-two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 "
        "taps "

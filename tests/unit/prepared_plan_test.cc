@@ -93,8 +93,8 @@ TEST(WeightPreparation, MakesNothingThatNobodyAsksFor) {
   EXPECT_EQ(made_for("box:5", KernelKind::kBox, h100()), 1);
   EXPECT_EQ(made_for("gaussian:2", KernelKind::kSeparable, h100()), 2) << "digits and splines";
   EXPECT_EQ(made_for("gaussian:2", KernelKind::kAuto, h100()), 5) << "no split ones: 32 bits do";
-  EXPECT_EQ(made_for("gaussian:2", KernelKind::kSeparable, cpu()), 1);
-  EXPECT_EQ(made_for("gaussian:2", KernelKind::kCoarsened, cpu()), 0);
+  EXPECT_EQ(made_for("gaussian:2", KernelKind::kSeparable, cpu()), 2) << "pairs and splines";
+  EXPECT_EQ(made_for("gaussian:2", KernelKind::kCoarsened, cpu()), 1) << "digits";
 }
 
 TEST(WeightPreparation, KeepsWhatItHasMade) {

@@ -43,11 +43,10 @@ struct Options {
 /// What the planner needs to know of a device.
 struct DeviceCapabilities {
   BackendKind backend = BackendKind::kCpu;
-  std::string name;              ///< "NVIDIA H100 80GB HBM3", "AVX2"
+  std::string name;              ///< "NVIDIA H100 80GB HBM3"; of a CPU its instructions: "AVX2".
   int compute_capability = 0;    ///< 90 for 9.0; 0 on the CPU.
   std::size_t shared_bytes = 0;  ///< Most shared memory that one block may ask for.
   int threads = 1;               ///< CPU: share of the pool.
-  bool dot_products = false;     ///< CPU: it has an instruction for dot products of bytes.
   // By which times measured on another GPU are scaled to this one; 0 = not known.
   int processors = 0;          ///< SMs.
   int clock_mhz = 0;           ///< Boost clock.
@@ -69,7 +68,7 @@ struct Plan {
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
   std::optional<WeightedSums> weighted;
-  /// What a frame takes that stays on the device (cost.h); 0 = nobody knows: on the CPU, and where
+  /// What a frame takes that stays on the device (cost.h, cpu_cost.h); 0 = nobody knows: where
   /// colour is weighted.
   double predicted_us = 0;
   std::string reason;
@@ -96,6 +95,10 @@ struct Plan {
 inline constexpr KernelKind kChosenOnCuda[] = {KernelKind::kTensor, KernelKind::kSeparable,
                                                KernelKind::kCoarsened, KernelKind::kBox,
                                                KernelKind::kShift};
+
+/// And those on the CPU, where shift is taken if it serves.
+inline constexpr KernelKind kChosenOnCpu[] = {KernelKind::kBox, KernelKind::kCoarsened,
+                                              KernelKind::kSeparable};
 
 /// Output tile of the separable kernel, and whether tile, halo and row sums fit shared memory, so
 /// that both passes run in one launch.

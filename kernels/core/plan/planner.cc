@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The choice of a kernel: a pure function, so that its table is a test.
-#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "kernels/core/base/round.h"
 #include "kernels/core/plan/cost.h"
+#include "kernels/core/plan/cpu_cost.h"
 #include "kernels/core/plan/plan.h"
 #include "kernels/core/plan/planner_kernels.h"
 
@@ -77,43 +77,15 @@ std::string others_text(const PlanRequest& request) {
   return "; on the " + backend + " backend these can: " + names;
 }
 
-/// True if two passes are worth their overhead. On the CPU it is enough that they save half of the
-/// multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16 threads, AVX-512). On CUDA this is asked
-/// for weighted colour only: 18 + 0.36 us a tap in one pass and 45 + 0.9 in two, the lines of
-/// kernels coarsened and separable for an 8-bit plane at 4K on an H100, decide there.
+/// True if two passes over colour that is weighted by alpha are worth their overhead. On the CPU it
+/// is enough that they save half of the multiply-adds: 0.49 against 0.29 ms at 7x7 (1080p, 16
+/// threads, AVX-512). On CUDA 18 + 0.36 us a tap in one pass and 45 + 0.9 in two, the lines of
+/// kernels coarsened and separable for an 8-bit plane at 4K on an H100, decide.
 bool two_passes_pay(const Mask& mask, BackendKind backend) {
   if (!mask.dense()) return true;
   const double direct = static_cast<double>(mask.taps());
   const double passes = mask.width + mask.height;
   return backend == BackendKind::kCuda ? direct > 75 + 2.5 * passes : direct > 2 * passes;
-}
-
-/// True if running sums are the CPU's fastest way to a box. Of bytes they always are: 0.40 against
-/// 0.49 ms of dot products at 3x3 and 0.46 against 0.74 at 5x5 (GRAY8, 1080p, 1 thread, AVX-512
-/// with VNNI). Wider samples have sums of their own, which beat two passes from 16 sides on: 1.06
-/// against 1.21 ms at 9x9, 1.05 against 1.02 at 7x7 (GRAY8 in these sums, 4 threads, AVX2).
-bool running_sums_pay(const PlanRequest& request) {
-  constexpr int kSides = 16;
-  const auto in_bytes = [](const Component& c) { return c.max_code() == 255; };
-  return all_filtered(request.format, in_bytes) ||
-         request.mask.width + request.mask.height >= kSides;
-}
-
-/// True if the CPU's dot products of bytes beat two passes over a mask of rank 1. One plane of
-/// 1080p takes 0.35 ms and 19 us for each four products of an output; two passes over whole numbers
-/// take 0.40 ms and 16 us a tap, those over floats twice as much (GRAY8, AVX-512 with VNNI). So
-/// with one digit it is 0.57 against 0.58 ms at 7x7 and 0.74 against 0.64 at 9x9, with two 0.62
-/// against 0.62 at 3x3 and 1.07 against 0.59 at 5x5.
-bool dots_beat_passes(const PlanRequest& request) {
-  const Mask& mask = request.mask;
-  if (!request.device.dot_products || !mask.rank1 || !mask.dense()) return false;
-  const int quads = divide_up(mask.width, 4) * mask.height;
-  const int taps = mask.width + mask.height;
-  const int most = request.weights.separable_integers() ? taps * 17 / 20 + 3 : 2 * taps + 9;
-  if (quads > most) return false;
-  const Result<Plan> plan = plan_for(KernelKind::kCoarsened, request);
-  return plan.ok() && plan.value().form == Form::kCoarsenedDots &&
-         quads * plan.value().digits <= most;
 }
 
 /// The sums of weighted colour, if there is any.
@@ -156,11 +128,19 @@ std::string reason_for(const Plan& plan, const Mask& mask) {
                                             : "several outputs per thread");
 }
 
-/// The kernel of kChosenOnCuda whose predicted time is the least.
-Result<Plan> choose_cuda(const PlanRequest& request) {
+/// What the plan's frame takes with the threads that the device has.
+double microseconds_with_threads(const PlanRequest& request, const Plan& plan) {
+  if (request.on_cuda()) return predicted_microseconds(request, plan);
+  return cpu_predicted_microseconds(cpu_cost_constants(request.device), plan, request.format,
+                                    request.mask, request.device.threads);
+}
+
+/// The kernel of `kernels` whose predicted time is the least.
+template <std::size_t kCount>
+Result<Plan> choose_among(const KernelKind (&kernels)[kCount], const PlanRequest& request) {
   std::optional<Plan> best;
   std::string refusal;
-  for (const KernelKind kernel : kChosenOnCuda) {
+  for (const KernelKind kernel : kernels) {
     Result<Plan> plan = plan_for(kernel, request);
     if (!plan.ok()) {
       refusal = plan.status().message();
@@ -171,30 +151,8 @@ Result<Plan> choose_cuda(const PlanRequest& request) {
   }
   if (!best) return unsupported("no kernel can serve this mask: " + refusal);
   best->reason = reason_for(*best, request.mask);
+  best->predicted_us = microseconds_with_threads(request, *best);
   return *std::move(best);
-}
-
-/// The first that serves, in an order that the size of the mask decides.
-Result<Plan> choose_cpu(const PlanRequest& request) {
-  const Mask& mask = request.mask;
-  const std::pair<KernelKind, bool> candidates[] = {
-      {KernelKind::kShift, true},
-      {KernelKind::kBox, running_sums_pay(request)},
-      {KernelKind::kCoarsened, dots_beat_passes(request)},
-      {KernelKind::kSeparable, mask.rank1 && two_passes_pay(mask, request.device.backend)},
-      {KernelKind::kCoarsened, true},
-  };
-  Status refusal;
-  for (const auto& [kernel, worthwhile] : candidates) {
-    if (!worthwhile) continue;
-    Result<Plan> plan = plan_for(kernel, request);
-    if (plan.ok()) {
-      plan.value().reason = reason_for(plan.value(), mask);
-      return plan;
-    }
-    refusal = plan.status();
-  }
-  return unsupported("no kernel can serve this mask: " + refusal.message());
 }
 
 /// The plan of the kernel or form that is asked for.
@@ -204,8 +162,7 @@ Result<Plan> take_asked(const PlanRequest& request) {
   Result<Plan> plan = plan_for(kernel, request);
   if (plan.ok()) {
     plan.value().reason = size_text(request.mask) + ", as asked";
-    if (request.on_cuda())
-      plan.value().predicted_us = predicted_microseconds(request, plan.value());
+    plan.value().predicted_us = microseconds_with_threads(request, plan.value());
     return plan;
   }
   const std::string asked = form ? std::string("form ") + form_info(*form).name
@@ -225,7 +182,11 @@ Result<Plan> choose_kernel(const PlanRequest& request) {
     return invalid_argument(std::string(form_info(*options.form).name) + " is no form of kernel " +
                             kernel_info(options.kernel).nick);
   if (options.form || options.kernel != KernelKind::kAuto) return take_asked(request);
-  return request.on_cuda() ? choose_cuda(request) : choose_cpu(request);
+  if (request.on_cuda()) return choose_among(kChosenOnCuda, request);
+  // To move samples is less work than any sum, which predictions for small frames may not say.
+  constexpr KernelKind kMoved[] = {KernelKind::kShift};
+  Result<Plan> moved = choose_among(kMoved, request);
+  return moved.ok() ? moved : choose_among(kChosenOnCpu, request);
 }
 
 }  // namespace
@@ -245,7 +206,13 @@ Status need_dense(const Mask& mask) {
 }
 
 double predicted_microseconds(const PlanRequest& request, const Plan& plan) {
-  return predicted_microseconds(cost_constants(request.device), plan, request.format, request.mask);
+  if (request.on_cuda())
+    return predicted_microseconds(cost_constants(request.device), plan, request.format,
+                                  request.mask);
+  Plan one_thread = plan;
+  if (plan.form == Form::kSeparableTwoPass) one_thread.form = Form::kSeparableAreas;
+  return cpu_predicted_microseconds(cpu_cost_constants(request.device), one_thread, request.format,
+                                    request.mask, 1);
 }
 
 Result<Plan> choose_plan(const PlanRequest& request) {

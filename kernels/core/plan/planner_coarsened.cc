@@ -17,18 +17,9 @@ bool codes_are_bytes(const FrameFormat& format) {
   });
 }
 
-/// True if sums in float keep the contract.
-bool serves_in_float(const PlanRequest& request) {
-  return accumulator_serves(request.format, request.mask, request.options.scale,
-                            request.options.bias, Passes::kDirect, request.weights.rational(),
-                            Accumulator::kFloat32);
-}
-
-/// By dot products of bytes, if the weights keep the contract as digits of a byte. Without an
-/// instruction for them the sums in floats are faster, and this form is there for who asks.
+/// By dot products of bytes, if the weights keep the contract as digits of a byte.
 std::optional<Plan> plan_dots(const PlanRequest& request) {
   if (request.on_cuda() || !request.allows(Form::kCoarsenedDots) ||
-      !(request.device.dot_products || request.asks(Form::kCoarsenedDots)) ||
       weights_by_alpha(request.format, request.options) || !codes_are_bytes(request.format))
     return std::nullopt;
   const DigitWeights* digits = nullptr;
@@ -37,10 +28,6 @@ std::optional<Plan> plan_dots(const PlanRequest& request) {
   else if (request.weights.wide_digits())
     digits = &*request.weights.wide_digits();
   if (digits == nullptr) return std::nullopt;
-  // Three digits times two bytes, and a total in double, take longer than sums in float.
-  if (digits->wide && !request.weights.rational() && !request.asks(Form::kCoarsenedDots) &&
-      serves_in_float(request))
-    return std::nullopt;
   Plan plan;
   plan.backend = request.device.backend;
   plan.form = Form::kCoarsenedDots;
@@ -55,12 +42,18 @@ std::optional<Plan> plan_dots(const PlanRequest& request) {
 }  // namespace
 
 Result<Plan> plan_coarsened(const PlanRequest& request) {
-  if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
+  const std::optional<Plan> dots = plan_dots(request);
   if (request.asks(Form::kCoarsenedDots))
-    return unsupported(
-        "size: samples of less than 8 bits, or weights that are not whole numbers of 8-bit "
-        "digits, or a mask that is kept as its factors");
-  return plan_accumulated(request, KernelKind::kCoarsened);
+    return dots ? Result<Plan>(*dots)
+                : unsupported(
+                      "size: samples of less than 8 bits, or weights that are not whole numbers of "
+                      "8-bit digits, or a mask that is kept as its factors");
+  Result<Plan> sums = plan_accumulated(request, KernelKind::kCoarsened);
+  if (!dots) return sums;
+  return !sums.ok() || predicted_microseconds(request, *dots) <=
+                           predicted_microseconds(request, sums.value())
+             ? *dots
+             : sums;
 }
 
 }  // namespace convolve

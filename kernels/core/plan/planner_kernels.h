@@ -53,7 +53,10 @@ Result<Plan> plan_shift(const PlanRequest& request);
 /// Ok if the mask is one picture of weights, which all kernels but separable read.
 Status need_dense(const Mask& mask);
 
-/// Microseconds that the cost model predicts for `plan` on the frame of `request`, on CUDA.
+/// Microseconds that the cost model predicts for `plan` on the frame of `request`, to compare plans
+/// by: on the CPU those of one thread. Forms round differently, and no code may depend on the
+/// number of threads, so the choice does not, but for the areas of separable, whose sums are the
+/// same.
 double predicted_microseconds(const PlanRequest& request, const Plan& plan);
 
 }  // namespace convolve

@@ -74,26 +74,31 @@ std::optional<Plan> plan_spline(const PlanRequest& request) {
 }  // namespace
 
 Result<Plan> plan_separable(const PlanRequest& request) {
-  if (const std::optional<Plan> dots = plan_dots(request)) return *dots;
-  const std::optional<Plan> digits = plan_digits(request);
-  const std::optional<Plan> spline = plan_spline(request);
-  if (digits && spline)
-    return predicted_microseconds(request, *spline) < predicted_microseconds(request, *digits)
-               ? *spline
-               : *digits;
-  if (spline) return *spline;
-  if (digits) return *digits;
-  if (request.asks(Form::kSeparableSpline))
+  std::optional<Plan> best;
+  for (const std::optional<Plan>& plan :
+       {plan_dots(request), plan_digits(request), plan_spline(request)})
+    if (plan &&
+        (!best || predicted_microseconds(request, *plan) < predicted_microseconds(request, *best)))
+      best = plan;
+  if (request.asks(Form::kSeparableSpline) && !best)
     return unsupported("rank: the mask is not smooth enough for a coarse grid");
-  if (request.asks(Form::kSeparableTensorFused) || request.asks(Form::kSeparableTensorTwoPass))
+  if ((request.asks(Form::kSeparableTensorFused) || request.asks(Form::kSeparableTensorTwoPass)) &&
+      !best)
     return unsupported(
         "rank: its factors are not whole numbers of 8-bit digits for tensor cores, "
         "or it is of another size");
-  if (request.asks(Form::kSeparableDots))
+  if (request.asks(Form::kSeparableDots) && !best)
     return unsupported(
         "rank: its factors are not whole numbers of 16 bits, or it has more than 512 rows, or "
         "samples are not of 8 bits");
-  return plan_accumulated(request, KernelKind::kSeparable);
+  // On CUDA sums in an accumulator have never beaten these.
+  if (best && (request.on_cuda() || request.options.form)) return *best;
+  Result<Plan> sums = plan_accumulated(request, KernelKind::kSeparable);
+  if (!best) return sums;
+  return sums.ok() && predicted_microseconds(request, sums.value()) <
+                          predicted_microseconds(request, *best)
+             ? sums
+             : *best;
 }
 
 }  // namespace convolve

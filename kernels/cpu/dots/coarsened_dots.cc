@@ -99,10 +99,6 @@ void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
              : filter_samples<std::uint16_t>(task, taps, area, workspace);
 }
 
-bool dot_instruction() {
-  return CONVOLVE_DOT_INSTRUCTION;
-}
-
 const char* instruction_set() {
   return hwy::TargetName(HWY_TARGET);
 }
@@ -115,12 +111,7 @@ HWY_AFTER_NAMESPACE();
 namespace convolve {
 
 HWY_EXPORT(filter_dots);
-HWY_EXPORT(dot_instruction);
 HWY_EXPORT(instruction_set);
-
-bool has_dot_instruction() {
-  return HWY_DYNAMIC_DISPATCH(dot_instruction)();
-}
 
 const char* vector_instruction_set() {
   return HWY_DYNAMIC_DISPATCH(instruction_set)();

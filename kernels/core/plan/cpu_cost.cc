@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/plan/cpu_cost.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/core/base/round.h"
+#include "kernels/core/weights/arithmetic.h"
+
+namespace convolve {
+namespace {
+
+constexpr double kMillion = 1e6;
+
+/// True if all filtered samples take one byte.
+bool in_bytes(const FrameFormat& format) {
+  return std::all_of(
+      format.planes, format.planes + format.plane_count,
+      [](const PlaneFormat& plane) { return !has_filtered(plane) || plane.sample_bytes == 1; });
+}
+
+/// Units of work for a sample of `component`.
+double work_for_sample(const Plan& plan, const Component& component, const Mask& mask,
+                       int threads) {
+  const double rows = std::max(1.0, 1.0 * component.height / threads);
+  if (plan.form == Form::kCoarsenedDots)
+    return 1.0 * plan.digits * divide_up(mask.width, 4) * mask.height;
+  // An area makes the row sums of its halo, too.
+  if (plan.form == Form::kSeparableAreas)
+    return (1 + (mask.height - 1) / rows) * mask.width + mask.height;
+  if (plan.form == Form::kSeparableSpline) {
+    // The convolution on the grid, for each of its points.
+    const double row = plan.knot_spacing.row, column = plan.knot_spacing.column;
+    return (mask.width / row + mask.height / column) / (row * column);
+  }
+  if (plan.kernel() == KernelKind::kBox)
+    return 1.0 * mask.width / component.width + mask.height / rows;
+  if (plan.kernel() == KernelKind::kShift) return 0;
+  return plan.passes() == Passes::kRowColumn ? 1.0 * mask.width + mask.height
+                                             : static_cast<double>(mask.taps());
+}
+
+/// How the codes of a component are made.
+struct Codes {
+  bool in_double = false;
+  bool divided = false;
+};
+
+/// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
+/// if it were 1.
+Codes codes_of(const Plan& plan, const Component& component, const Mask& mask) {
+  const Epilogue epilogue =
+      make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32, plan.passes());
+  return {plan.accumulator == Accumulator::kFloat64 || !epilogue.in_float,
+          plan.rational && (epilogue.in_float ? epilogue.narrow.divide : epilogue.wide.divide)};
+}
+
+}  // namespace
+
+const char* cpu_cost_class_name(CpuCostClass cost_class) {
+  switch (cost_class) {
+    case CpuCostClass::kBasic:
+      return "basic";
+    case CpuCostClass::kWide:
+      return "sums in digits";
+    case CpuCostClass::kCoarsenedFloat32:
+      return "coarsened float32";
+    case CpuCostClass::kCoarsenedFloat64:
+      return "coarsened float64";
+    case CpuCostClass::kByteDots:
+      return "coarsened-dots of bytes";
+    case CpuCostClass::kWordDots:
+      return "coarsened-dots of two bytes";
+    case CpuCostClass::kSeparableFloat32:
+      return "separable float32";
+    case CpuCostClass::kSeparableFloat64:
+      return "separable float64";
+    case CpuCostClass::kSeparableDots:
+      return "separable-dots";
+    case CpuCostClass::kSeparableSpline:
+      return "separable-spline";
+    case CpuCostClass::kByteBox:
+      return "box-runs of bytes";
+    case CpuCostClass::kBox:
+      return "box-runs";
+    case CpuCostClass::kShift:
+      return "shift";
+  }
+  return "?";
+}
+
+CpuCostClass cpu_cost_class(const Plan& plan, const FrameFormat& format) {
+  const bool in_double = plan.accumulator == Accumulator::kFloat64;
+  if (plan.accumulator == Accumulator::kWide) return CpuCostClass::kWide;
+  if (plan.form == Form::kCoarsenedDots)
+    return in_bytes(format) ? CpuCostClass::kByteDots : CpuCostClass::kWordDots;
+  if (plan.form == Form::kCoarsened)
+    return in_double ? CpuCostClass::kCoarsenedFloat64 : CpuCostClass::kCoarsenedFloat32;
+  if (plan.form == Form::kSeparableDots) return CpuCostClass::kSeparableDots;
+  if (plan.form == Form::kSeparableSpline) return CpuCostClass::kSeparableSpline;
+  if (plan.kernel() == KernelKind::kSeparable)
+    return in_double ? CpuCostClass::kSeparableFloat64 : CpuCostClass::kSeparableFloat32;
+  if (plan.kernel() == KernelKind::kBox)
+    return in_bytes(format) ? CpuCostClass::kByteBox : CpuCostClass::kBox;
+  return plan.kernel() == KernelKind::kShift ? CpuCostClass::kShift : CpuCostClass::kBasic;
+}
+
+const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device) {
+  const std::vector<CpuCostConstants>& rows = cpu_cost_table();
+  const auto found = std::find_if(rows.begin(), rows.end(), [&device](const CpuCostConstants& row) {
+    return device.name == row.instruction_set;
+  });
+  return found == rows.end() ? rows.back() : *found;
+}
+
+CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& mask, int threads) {
+  CostTerms terms{};
+  terms[kCpuFrame] = 1;
+  for (int p = 0; p < format.plane_count; ++p) {
+    const PlaneFormat& plane = format.planes[p];
+    for (int c = 0; c < plane.component_count; ++c) {
+      const Component& component = plane.components[c];
+      if (!component.filtered) continue;
+      const double samples = 1.0 * component.width * component.height / kMillion;
+      const Codes codes = codes_of(plan, component, mask);
+      terms[kCpuRows] += component.height / 1000.0;
+      terms[kCpuMegabytes] += 2 * samples * plane.sample_bytes;
+      // The row sums of all rows are written and read again.
+      if (plan.form == Form::kSeparableTwoPass)
+        terms[kCpuMegabytes] += 2 * samples * static_cast<double>(weight_bytes(plan.accumulator));
+      terms[kCpuSamples] += samples;
+      terms[kCpuWork] += samples * work_for_sample(plan, component, mask, threads);
+      if (component.step > plane.sample_bytes) terms[kCpuApart] += samples;
+      if (codes.in_double) terms[kCpuDouble] += samples;
+      if (codes.divided) terms[kCpuDivided] += samples;
+    }
+  }
+  return terms;
+}
+
+double cpu_predicted_microseconds(const CpuCostConstants& constants, const Plan& plan,
+                                  const FrameFormat& format, const Mask& mask, int threads) {
+  const CostTerms& cost = constants.terms[static_cast<std::size_t>(cpu_cost_class(plan, format))];
+  const CostTerms work = cpu_work_of(plan, format, mask, threads);
+  double shared = 0;
+  for (std::size_t t = kCpuFrame + 1; t < work.size(); ++t)
+    shared += cost[t] * work[t];
+  return cost[kCpuFrame] * work[kCpuFrame] + shared / std::max(1, threads);
+}
+
+}  // namespace convolve

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The constants of the CPU's cost model.
+#include "kernels/core/plan/cpu_cost.h"
+
+namespace convolve {
+namespace {
+
+constexpr const char* kZen5 = "AMD EPYC, family 26";
+
+// Measured: bench_planes --backend=cpu --calibrate, one thread of a virtual processor whose kernels
+// were held to the instruction set; the largest error of a case follows each class. The frames of
+// 320x240 to 1080p rotate through buffers that no cache holds. Of SCALAR, which takes a hundred
+// times as long, GRAY8, RGBA and GRAY16 of up to 640x480.
+
+CpuCostConstants avx3_dl() {
+  return {"AVX3_DL",
+          kZen5,
+          false,
+          {{
+              // frame, rows, MB, samples, work, apart, double, divided
+              // basic: within 8 %
+              {{0, 0, 2738, 0, 1132, 0, 0, 0}},
+              // sums in digits: within 1 %
+              {{0, 0, 13750, 0, 2924, 0, 0, 0}},
+              // coarsened float32: within 38 %
+              {{0, 0, 25.8, 174.8, 10.09, 311.2, 109.1, 89.99}},
+              // coarsened float64: within 31 %
+              {{0, 0, 165.4, 0, 18.28, 0, 0, 0}},
+              // coarsened-dots of bytes: within 40 %
+              {{5.72, 0, 36.53, 0, 8.011, 86.26, 0, 0}},
+              // coarsened-dots of two bytes: within 28 %
+              {{0, 15.56, 42.89, 0, 16.13, 43.16, 63.39, 0}},
+              // separable float32: within 37 %
+              {{1.202, 0, 2.076, 177.2, 15.62, 294, 136.8, 69.27}},
+              // separable float64: within 18 %
+              {{0, 0, 0.3934, 0, 27.24, 0, 511.3, 0}},
+              // separable-dots: within 16 %
+              {{8.896, 0, 55.44, 0, 7.852, 97.17, 0, 191.4}},
+              // separable-spline: within 33 %
+              {{65.28, 593.8, 537.2, 0, 35.91, 0, 0, 0}},
+              // box-runs of bytes: within 54 %
+              {{13.33, 0, 79.9, 0, 111.2, 180.1, 93.91, 86.04}},
+              // box-runs: within 20 %
+              {{0, 0, 135.1, 0, 1534, 343.6, 120.9, 9.725}},
+              // shift: within 53 %
+              {{1.982, 0, 13.56, 29.7, 0, 285.2, 0, 0}},
+          }}};
+}
+
+CpuCostConstants avx3() {
+  return {"AVX3",
+          kZen5,
+          false,
+          {{
+              // frame, rows, MB, samples, work, apart, double, divided
+              // basic: within 6 %
+              {{0, 0, 2726, 0, 1141, 0, 0, 0}},
+              // sums in digits: within 1 %
+              {{0, 0, 13640, 0, 2974, 0, 0, 0}},
+              // coarsened float32: within 48 %
+              {{0, 0, 31.12, 145.8, 10.19, 374.2, 120.9, 103.4}},
+              // coarsened float64: within 27 %
+              {{0, 0, 0, 0, 18.49, 0, 661.5, 0}},
+              // coarsened-dots of bytes: within 23 %
+              {{6.727, 0, 47.64, 0, 22.59, 108.9, 0, 0}},
+              // coarsened-dots of two bytes: within 24 %
+              {{0, 22.97, 51.76, 0, 45.77, 99.28, 76.62, 0}},
+              // separable float32: within 58 %
+              {{2.733, 0, 1.366, 171, 15.68, 335.7, 161.8, 78.32}},
+              // separable float64: within 18 %
+              {{0, 0, 0, 0, 27.25, 0, 528.7, 0}},
+              // separable-dots: within 20 %
+              {{8.838, 1.822, 57.09, 0, 9.26, 113.5, 0, 238.3}},
+              // separable-spline: within 28 %
+              {{80.47, 479.9, 585.5, 0, 33.09, 0, 0, 0}},
+              // box-runs of bytes: within 53 %
+              {{13.73, 0.6556, 76.52, 0, 158.3, 210.4, 74.55, 85.4}},
+              // box-runs: within 19 %
+              {{0, 0, 136.8, 0, 1618, 322.3, 107.5, 8.274}},
+              // shift: within 38 %
+              {{1.435, 0, 15.11, 28.25, 0, 298.2, 0, 0}},
+          }}};
+}
+
+CpuCostConstants avx2() {
+  return {"AVX2",
+          kZen5,
+          false,
+          {{
+              // frame, rows, MB, samples, work, apart, double, divided
+              // basic: within 6 %
+              {{0, 0, 2743, 0, 1145, 0, 0, 0}},
+              // sums in digits: within 3 %
+              {{0, 119.2, 13850, 0, 2960, 0, 0, 0}},
+              // coarsened float32: within 26 %
+              {{0, 0, 40.43, 170.7, 16.9, 560.5, 149.8, 31.93}},
+              // coarsened float64: within 5 %
+              {{0, 0, 0, 0, 32.18, 1836, 674.6, 0}},
+              // coarsened-dots of bytes: within 13 %
+              {{10.26, 0, 124.3, 0, 52.46, 71.45, 0, 0}},
+              // coarsened-dots of two bytes: within 21 %
+              {{9.682, 0, 128.8, 0, 104.8, 0, 192.4, 0}},
+              // separable float32: within 26 %
+              {{0, 5.802, 0, 282.3, 21.34, 532.5, 179.8, 84.16}},
+              // separable float64: within 28 %
+              {{2.974, 0, 0, 665.1, 40.45, 0, 0, 0}},
+              // separable-dots: within 26 %
+              {{8.033, 0, 85.56, 0, 15.07, 82.78, 0, 1326}},
+              // separable-spline: within 29 %
+              {{120, 296.8, 826.9, 0, 36.87, 0, 0, 0}},
+              // box-runs of bytes: within 46 %
+              {{11.01, 1.066, 108.2, 0, 217.4, 150.7, 110.1, 110.3}},
+              // box-runs: within 31 %
+              {{0, 0, 173.3, 0, 1480, 550, 179, 19.76}},
+              // shift: within 49 %
+              {{1.887, 0, 11.61, 40.09, 0, 377.3, 0, 0}},
+          }}};
+}
+
+CpuCostConstants sse4() {
+  return {"SSE4",
+          kZen5,
+          false,
+          {{
+              // frame, rows, MB, samples, work, apart, double, divided
+              // basic: within 5 %
+              {{0, 0, 2860, 0, 1141, 0, 0, 0}},
+              // sums in digits: within 2 %
+              {{0, 44.29, 13640, 0, 3011, 0, 0, 0}},
+              // coarsened float32: within 28 %
+              {{0, 0, 49.85, 307.9, 45.67, 591.9, 106.6, 731.1}},
+              // coarsened float64: within 10 %
+              {{0, 3.965, 182.6, 0, 114.7, 17710, 0, 0}},
+              // coarsened-dots of bytes: within 34 %
+              {{13.69, 0, 227.8, 0, 119.9, 123.1, 0, 0}},
+              // coarsened-dots of two bytes: within 20 %
+              {{10.22, 0, 232.3, 0, 235.5, 0, 288.8, 815.3}},
+              // separable float32: within 19 %
+              {{2.656, 0.2019, 0, 501.4, 50.4, 560.3, 313.1, 792}},
+              // separable float64: within 15 %
+              {{0, 27.31, 1.586, 677, 137, 0, 0, 0}},
+              // separable-dots: within 25 %
+              {{7.497, 0, 158.9, 0, 33.95, 128.6, 0, 1323}},
+              // separable-spline: within 31 %
+              {{117.4, 532.9, 1368, 0, 94.29, 0, 0, 0}},
+              // box-runs of bytes: within 38 %
+              {{9.244, 0, 183.6, 0, 374.9, 242.1, 109, 991.3}},
+              // box-runs: within 10 %
+              {{0, 0, 254.1, 0, 1740, 735.6, 345.7, 707.9}},
+              // shift: within 80 %
+              {{1.37, 0, 19.57, 16.06, 0, 414.2, 0, 0}},
+          }}};
+}
+
+CpuCostConstants scalar() {
+  return {"SCALAR",
+          kZen5,
+          false,
+          {{
+              // frame, rows, MB, samples, work, apart, double, divided
+              // basic: within 1 %
+              {{16.76, 0, 2284, 0, 1146, 0, 0, 0}},
+              // sums in digits: within 2 %
+              {{27.82, 0, 13380, 0, 2976, 0, 0, 0}},
+              // coarsened float32: within 5 %
+              {{0, 19.59, 246.1, 1278, 234.9, 1126, 8330, 10650}},
+              // coarsened float64: within 4 %
+              {{1.657, 0, 2276, 0, 240.9, 0, 0, 0}},
+              // coarsened-dots of bytes: within 10 %
+              {{0, 134.6, 2643, 0, 3752, 1666, 0, 0}},
+              // coarsened-dots of two bytes: within 6 %
+              {{0, 0, 2663, 0, 7354, 0, 0, 2922}},
+              // separable float32: within 15 %
+              {{0, 46.25, 3.079, 2668, 228.3, 1039, 7884, 11090}},
+              // separable float64: within 5 %
+              {{0, 0, 4.075, 10080, 221.4, 0, 0, 0}},
+              // separable-dots: within 25 %
+              {{21.9, 0, 988.6, 0, 680.8, 2177, 0, 38240}},
+              // separable-spline: within 23 %
+              {{736, 0, 7479, 0, 304.7, 0, 0, 0}},
+              // box-runs of bytes: within 16 %
+              {{0, 202.1, 1146, 0, 350.6, 3351, 0, 1427}},
+              // box-runs: within 3 %
+              {{9.035, 0, 899.9, 0, 2473, 0, 6964, 10900}},
+              // shift: within 98 %
+              {{1.274, 4.396, 13.07, 0, 0, 424, 0, 0}},
+          }}};
+}
+
+CpuCostConstants derived(CpuCostConstants row, const char* instruction_set) {
+  row.instruction_set = instruction_set;
+  row.derived = true;
+  return row;
+}
+
+}  // namespace
+
+const std::vector<CpuCostConstants>& cpu_cost_table() {
+  static const std::vector<CpuCostConstants> rows = {
+      avx3_dl(), avx3(), avx2(), sse4(), derived(sse4(), "NEON"), scalar()};
+  return rows;
+}
+
+}  // namespace convolve

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The CPU's cost model by hand: what is counted, which row a machine gets, and what follows.
+#include "kernels/core/plan/cpu_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+using unit::cpu;
+using unit::grey;
+using unit::mask_of;
+using unit::nv12;
+
+Plan plan_of_form(const FrameFormat& format, const char* mask, Form form,
+                  const DeviceCapabilities& device = cpu()) {
+  Options options;
+  options.form = form;
+  const Result<Plan> plan = make_plan(format, mask_of(mask), options, device);
+  EXPECT_TRUE(plan.ok()) << mask << ": " << plan.status().message();
+  return plan.ok() ? plan.value() : Plan();
+}
+
+CostTerms work_of_form(const FrameFormat& format, const char* mask, Form form, int threads = 1) {
+  return cpu_work_of(plan_of_form(format, mask, form), format, mask_of(mask), threads);
+}
+
+TEST(CpuCost, CountsRowsBytesAndSamples) {
+  const CostTerms work = work_of_form(nv12(2000, 1000), "laplacian", Form::kCoarsened);
+  EXPECT_DOUBLE_EQ(work[kCpuFrame], 1);
+  EXPECT_DOUBLE_EQ(work[kCpuRows], 2) << "luma, and two components of chroma";
+  EXPECT_DOUBLE_EQ(work[kCpuMegabytes], 6);
+  EXPECT_DOUBLE_EQ(work[kCpuSamples], 3);
+  EXPECT_DOUBLE_EQ(work[kCpuApart], 1);
+  EXPECT_DOUBLE_EQ(work[kCpuWork], 27);
+  const CostTerms words = work_of_form(grey(1000, 1000, 16), "laplacian", Form::kCoarsened);
+  EXPECT_DOUBLE_EQ(words[kCpuMegabytes], 4);
+}
+
+TEST(CpuCost, CountsUnitsOfWork) {
+  const FrameFormat format = grey(1000, 1000);
+  const auto work = [&](const char* mask, Form form, int threads = 1) {
+    return work_of_form(format, mask, form, threads)[kCpuWork];
+  };
+  EXPECT_DOUBLE_EQ(work("box:5", Form::kCoarsenedDots), 10) << "two products a row";
+  EXPECT_DOUBLE_EQ(work("2x2: 70000 1 3 100000", Form::kCoarsenedDots), 6) << "three digits";
+  EXPECT_DOUBLE_EQ(work("box:5,7", Form::kSeparableDots), 12);
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas), 5 * 1.01 + 11);
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas, 10), 5 * 1.1 + 11);
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableTwoPass), 16);
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kBoxRuns), 0.005 + 0.011);
+  EXPECT_DOUBLE_EQ(work("identity", Form::kShift), 0);
+  EXPECT_DOUBLE_EQ(work("box:5", Form::kBasic), 25);
+  EXPECT_DOUBLE_EQ(work("gaussian:100", Form::kSeparableSpline), (601 + 601) / 8.0 / 64);
+}
+
+TEST(CpuCost, CountsRowSumsThatAreWrittenAndReadAgain) {
+  const FrameFormat format = grey(1000, 1000);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:5", Form::kSeparableAreas)[kCpuMegabytes], 2);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:5", Form::kSeparableTwoPass)[kCpuMegabytes], 10);
+}
+
+TEST(CpuCost, CodesByDivisionAreCounted) {
+  const FrameFormat format = grey(1000, 1000);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:6", Form::kCoarsened)[kCpuDivided], 1);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:5", Form::kCoarsened)[kCpuDivided], 0);
+}
+
+TEST(CpuCost, EveryClassHasItsConstantsInEveryRow) {
+  ASSERT_FALSE(cpu_cost_table().empty());
+  for (const CpuCostConstants& row : cpu_cost_table())
+    for (int c = 0; c < kCpuCostClassCount; ++c) {
+      double sum = 0;
+      for (const double constant : row.terms[static_cast<std::size_t>(c)]) {
+        EXPECT_GE(constant, 0);
+        sum += constant;
+      }
+      EXPECT_GT(sum, 0) << row.instruction_set << ", "
+                        << cpu_cost_class_name(static_cast<CpuCostClass>(c));
+      EXPECT_STRNE(cpu_cost_class_name(static_cast<CpuCostClass>(c)), "?");
+    }
+}
+
+TEST(CpuCost, RowsAreOfTheDevicesInstructions) {
+  DeviceCapabilities device = cpu();
+  for (const char* name : {"AVX3_DL", "AVX3", "AVX2", "SSE4", "SCALAR"}) {
+    device.name = name;
+    EXPECT_STREQ(cpu_cost_constants(device).instruction_set, name);
+    EXPECT_FALSE(cpu_cost_constants(device).derived);
+  }
+  device.name = "NEON";
+  EXPECT_TRUE(cpu_cost_constants(device).derived);
+  device.name = "of tomorrow";
+  EXPECT_EQ(&cpu_cost_constants(device), &cpu_cost_table().back());
+}
+
+TEST(CpuCost, ThreadsShareAllButTheFrame) {
+  const FrameFormat format = grey(1920, 1080);
+  const Mask mask = mask_of("laplacian");
+  const Plan plan = plan_of_form(format, "laplacian", Form::kCoarsened);
+  CpuCostConstants constants;
+  CostTerms& terms = constants.terms[static_cast<std::size_t>(cpu_cost_class(plan, format))];
+  terms[kCpuFrame] = 10;
+  terms[kCpuRows] = 1;
+  const auto predicted = [&](int threads) {
+    return cpu_predicted_microseconds(constants, plan, format, mask, threads);
+  };
+  EXPECT_DOUBLE_EQ(predicted(1), 10 + 1.08);
+  EXPECT_DOUBLE_EQ(predicted(4), 10 + 1.08 / 4);
+}
+
+TEST(CpuCost, PlansSayWhatTheyTake) {
+  for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {
+    Options options;
+    options.kernel = kernel;
+    const Plan plan = make_plan(grey(640, 480), mask_of("box:5"), options, cpu()).value();
+    EXPECT_GT(plan.predicted_us, 1);
+    EXPECT_NE(plan.to_string().find(", about "), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace convolve
