@@ -228,21 +228,10 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
   for (int i = begin; i < end; ++i)
     areas += pieces_[i].areas();
   run_bands(workers_, areas, [&](int index, int worker) {
-    // The pieces first .. last - 1 take turns.
-    int first = begin, last = begin, of_turns = 0, of_band = 0;
-    do {
-      index -= of_turns;
-      first = last;
-      of_turns = of_band = 0;
-      for (; last < end && pieces_[last].takes_turns_with(pieces_[first]); ++last) {
-        of_turns += pieces_[last].areas();
-        of_band += pieces_[last].strips;
-      }
-    } while (index >= of_turns);
-    int strip = index % of_band;
-    for (; strip >= pieces_[first].strips; ++first)
-      strip -= pieces_[first].strips;
-    run_area(pieces_[first], index / of_band * pieces_[first].strips + strip, stage, worker);
+    int i = begin;
+    for (; index >= pieces_[i].areas(); ++i)
+      index -= pieces_[i].areas();
+    run_area(pieces_[i], index, stage, worker);
   });
 }
 

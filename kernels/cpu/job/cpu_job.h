@@ -47,16 +47,12 @@ class CpuJob final : public Job {
     WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
     ByteTask bytes;     ///< Of Work::kBytes.
     Work work = Work::kCopy;
-    int plane = 0;
     int strip_width = 0;
     int strips = 0;
     int bands = 0;
     int band_rows = 0;
 
     int areas() const { return strips * bands; }
-    bool takes_turns_with(const Piece& other) const {
-      return plane == other.plane && bands == other.bands;
-    }
   };
 
   static constexpr int kMaxPieces = kMaxPlanes * kMaxComponents;
@@ -71,19 +67,13 @@ class CpuJob final : public Job {
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
   Work work_of(const Component& component) const;
-  /// The fewest rows that an area of `piece` is worth its halo with.
-  int least_rows(const Piece& piece) const;
   /// Null if there is nothing to do, as in the second field of one row.
-  Piece* add_piece(const WeightedTask& task, Work work, int plane);
+  Piece* add_piece(const WeightedTask& task, Work work);
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
   /// Adds the pieces of a plane whose components are filtered together.
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
-  /// Cuts the pieces from `first` on, which share the rows of a plane, into bands that stay in a
-  /// processor's cache while all of them have their turn.
-  void share_rows(int first, int row_bytes);
-  /// Runs all areas of pieces `begin` .. `end` - 1. Pieces of one plane take turns, band by band.
   void run_pieces(int begin, int end, Stage stage);
   void run_spline(const ComponentTask& task);
   void run_area(const Piece& piece, int index, Stage stage, int worker);

@@ -15,10 +15,6 @@ constexpr int kAreasPerWorker = 4;
 /// Least rows of an area: below, converting its halo costs as much as filtering it.
 constexpr int kMinBandRows = 16;
 
-/// Of a plane's source and destination, so much stays in a processor's own cache: half of one of a
-/// megabyte.
-constexpr int kBytesOfBand = 512 << 10;
-
 /// `alpha`, made for the whole alpha plane, as it lies below a component `shift` coarser.
 ComponentTask on_grid_of(const ComponentTask& component, ComponentTask alpha, GridShift shift) {
   alpha.src_pitch *= 1 << shift.y;
@@ -37,46 +33,28 @@ CpuJob::Work CpuJob::work_of(const Component& component) const {
   return component.filtered ? Work::kFilter : Work::kCopy;
 }
 
-int CpuJob::least_rows(const Piece& piece) const {
-  if (piece.work == Work::kWeight) return std::max(kMinBandRows, weighted_->least_rows());
-  // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
-  // many rows before its first.
-  const bool costs_halo =
-      piece.work != Work::kCopy && !two_pass_ &&
-      (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox);
-  if (!costs_halo) return kMinBandRows;
-  const int share = divide_up(piece.task.colour.height, workers_);
-  return std::max(1, std::min(std::max(kMinBandRows, 4 * mask().height), share));
-}
-
-CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work, int plane) {
+CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
   const int width = task.colour.width, height = task.colour.height;
   if (width <= 0 || height <= 0) return nullptr;
   Piece& piece = pieces_[piece_count_++];
   piece.task = task;
   piece.work = work;
-  piece.plane = plane;
   piece.strip_width = work == Work::kCopy     ? width
                       : work == Work::kWeight ? weighted_->strip_width()
                       : work == Work::kBytes  ? bytes_->strip_width()
                                               : strip_width_;
   piece.strips = divide_up(width, piece.strip_width);
-  const int least = least_rows(piece);
+  int least = kMinBandRows;
+  // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
+  // many rows before its first.
+  if ((work == Work::kFilter || work == Work::kBytes) && !two_pass_ &&
+      (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
+    least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
+  if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
-  piece.band_rows = round_up(std::max(least, divide_up(height, wanted)), kBlockRows);
+  piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
   piece.bands = divide_up(height, piece.band_rows);
   return &piece;
-}
-
-void CpuJob::share_rows(int first, int row_bytes) {
-  if (piece_count_ - first < 2) return;
-  const int rows = std::max(1, kBytesOfBand / std::max(1, 2 * row_bytes));
-  for (Piece* piece = pieces_ + first; piece < pieces_ + piece_count_; ++piece) {
-    const int height = piece->task.colour.height;
-    piece->band_rows =
-        std::min(piece->band_rows, round_up(std::max(least_rows(*piece), rows), kBlockRows));
-    piece->bands = divide_up(height, piece->band_rows);
-  }
 }
 
 Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arguments) const {
@@ -125,11 +103,10 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     row.filtered = false;
     row.width = plane.row_bytes;
     row.height = plane.rows;
-    add_piece({make(p, bytes, row), {}, {}}, Work::kCopy, p);
+    add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
   if (bytes_ != nullptr) return add_groups(src, dst, p, arguments);
-  const int first = piece_count_;
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     const Work work = work_of(component);
@@ -147,15 +124,13 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
       task.epilogue = make_weighted_epilogue(component, alpha.max_code(), mask(), *weights_->totals,
                                              arguments.scale, arguments.bias, *plan_.weighted);
     }
-    add_piece(task, work, p);
+    add_piece(task, work);
   }
-  share_rows(first, plane.row_bytes);
 }
 
 void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
                         const RunArguments& arguments) {
   const PlaneFormat& plane = src.format.planes[p];
-  const int first = piece_count_;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(src.format, groups);
   for (int g = 0; g < count; ++g) {
@@ -169,7 +144,7 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
       part.border = arguments.border;
       part.stop = stop_;
       if (!group.any_filtered) {
-        add_piece({part, {}, {}}, Work::kCopy, p);
+        add_piece({part, {}, {}}, Work::kCopy);
         continue;
       }
       BytePart byte_part{part, component.filtered, {}};
@@ -177,10 +152,8 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
       task.add(byte_part);
     }
     if (task.count == 0) continue;
-    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes, p))
-      piece->bytes = task;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = task;
   }
-  share_rows(first, plane.row_bytes);
 }
 
 }  // namespace convolve
