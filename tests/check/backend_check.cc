@@ -75,7 +75,7 @@ TEST(Backend, AutoPicksCudaIfADeviceWorksElseTheCpu) {
 
 TEST(Backend, AutoLeavesSmallFramesToTheCpu) {
   Harness harness({{"backend", "auto"}, {"mask", "gaussian:2"}});
-  EXPECT_EQ(plan_of(harness).rfind("cpu ", 0), 0u);
+  EXPECT_EQ(plan_of(harness, 32, 24).rfind("cpu ", 0), 0u);
   EXPECT_TRUE(harness.warnings().empty());
   EXPECT_EQ(harness.stat("backend-switches"), 0u);
 }

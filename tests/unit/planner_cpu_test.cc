@@ -135,6 +135,20 @@ TEST(CpuPlanner, TheChoiceDoesNotDependOnThreads) {
       }
 }
 
+TEST(CpuPlanner, SmallFramesHaveFewThreads) {
+  DeviceCapabilities device = cpu();
+  device.threads = 16;
+  const auto threads = [&](int width, int height, const char* mask) {
+    return make_plan(grey(width, height), mask_of(mask), {}, device).value().threads;
+  };
+  EXPECT_EQ(threads(64, 48, "laplacian"), 1);
+  EXPECT_GT(threads(640, 480, "laplacian"), 1);
+  EXPECT_LT(threads(640, 480, "laplacian"), 16);
+  EXPECT_EQ(threads(1920, 1080, "disk:3"), 16);
+  device.threads = 2;
+  EXPECT_EQ(threads(1920, 1080, "disk:3"), 2);
+}
+
 // What an area adds to the row sums of others decides: its share of the rows against the mask's.
 TEST(CpuPlanner, AreasOnTheCpuUntilTheirHalosCostHalf) {
   DeviceCapabilities device = cpu();

@@ -16,7 +16,7 @@ struct FrameCost {
 /// By `plan`, of CUDA, with frames in flight.
 FrameCost cuda_frame_cost(const FrameFormat& format, const Plan& plan);
 
-/// By `plan`, of the CPU that `device` is.
+/// By `plan`, of the CPU that `device` is; at most, as processors differ. 0 where nobody knows.
 FrameCost cpu_frame_cost(const FrameFormat& format, const Mask& mask, const Plan& plan,
                          const DeviceCapabilities& device);
 

@@ -60,8 +60,8 @@ bool operator==(const Plan& a, const Plan& b) {
   return a.backend == b.backend && a.form == b.form && a.tile_width == b.tile_width &&
          a.tile_height == b.tile_height && a.rational == b.rational &&
          a.accumulator == b.accumulator && a.digits == b.digits &&
-         a.knot_spacing == b.knot_spacing && a.storage == b.storage && a.weighted == b.weighted &&
-         a.reason == b.reason;
+         a.knot_spacing == b.knot_spacing && a.storage == b.storage && a.threads == b.threads &&
+         a.weighted == b.weighted && a.reason == b.reason;
 }
 
 }  // namespace convolve

@@ -65,6 +65,7 @@ struct Plan {
   int digits = 0;
   KnotSpacing knot_spacing;  ///< separable-spline.
   MaskStorage storage = MaskStorage::kHostMemory;
+  int threads = 1;  ///< CPU: so many share a frame.
   /// Colour is weighted by alpha, in a kernel of its own that makes these sums; all of the above is
   /// for the other components.
   std::optional<WeightedSums> weighted;

@@ -83,7 +83,7 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
     return unsupported("the mask does not fit the plan " + plan.to_string());
 
   std::unique_ptr<CpuJob> job(new CpuJob());
-  job->workers_ = device->capabilities().threads;
+  job->workers_ = std::clamp(plan.threads, 1, device->capabilities().threads);
   job->device_ = std::move(device);
   job->stop_ = stop;
   job->kernel_ns_ = kernel_ns;
