@@ -41,8 +41,8 @@ Outcome run(const std::string& backend, int frames) {
   Outcome outcome;
   ElementPipeline tested(
       "backend=" + backend + " async-depth=" + std::to_string(kDepth) + " " + kMask,
-      GST_VIDEO_FORMAT_I420, 1280, 720);
-  ElementPipeline truth(std::string("backend=cpu ") + kMask, GST_VIDEO_FORMAT_I420, 1280, 720);
+      GST_VIDEO_FORMAT_I420, 640, 360);
+  ElementPipeline truth(std::string("backend=cpu ") + kMask, GST_VIDEO_FORMAT_I420, 640, 360);
   std::mt19937 random(11);
   std::deque<Bytes> expected;
   for (int n = 0, pushed = 0; n < frames; ++n) {
