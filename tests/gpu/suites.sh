@@ -186,7 +186,8 @@ suite_fault() {
   for fault in address memory poll hang; do
     for backend in auto cuda; do
       start=$(date +%s%N)
-      CUDACONVOLVE_FAULT=$fault timeout --signal=KILL 60 "$here/tests/fault" "$backend" 300
+      # By lines, so that a process that must be killed has said how far it came.
+      CUDACONVOLVE_FAULT=$fault timeout --signal=KILL 60 stdbuf -oL "$here/tests/fault" "$backend" 300
       took=$((($(date +%s%N) - start) / 1000000))
       echo "fault $fault, backend=$backend: the process ended after $took ms"
       ((took <= 12000))

@@ -266,7 +266,7 @@ CORE = [
     Fault("plan-says-three-digits", "kernels/core/plan/plan.cc", "us >= 100 * unit",
           "us >= 1000 * unit"),
     Fault("plans-of-other-reasons-are-alike", "kernels/core/plan/plan.cc",
-          " &&\n         a.reason == b.reason", ""),
+          " && a.reason == b.reason", ""),
     Fault("phases-without-tails", "kernels/core/shape/byte_phases.cc",
           "      if (is_tail(plane, component)) continue;\n", ""),
 
