@@ -10,7 +10,7 @@ namespace {
 
 constexpr MaskKind kCalibrationKinds[] = {MaskKind::kPositive, MaskKind::kRational,
                                           MaskKind::kRank1, MaskKind::kBox};
-/// Of the CPU, whose forms for Gaussians are no others' on the GPU.
+/// On the CPU Gaussians go by forms that no other of these masks has.
 constexpr MaskKind kCpuCalibrationKinds[] = {MaskKind::kPositive, MaskKind::kRational,
                                              MaskKind::kRank1, MaskKind::kBox, MaskKind::kGaussian};
 constexpr int kCalibrationSides[] = {3, 7, 9, 15, 31};

@@ -40,10 +40,9 @@ class InFlight : public testing::Test {
     setenv("FAKE_CUDA_CODE", code, 1);
   }
   static Settings settings(int depth) {
-    return {{"backend", "auto"},
-            {"kernel", "coarsened"},
-            {"mask", kMask.text()},
-            {"async-depth", std::to_string(depth)}};
+    const std::string text = std::to_string(depth);
+    return {
+        {"backend", "auto"}, {"kernel", "basic"}, {"mask", kMask.text()}, {"async-depth", text}};
   }
 
   void push(Harness& harness, int number, GstFlowReturn wanted = GST_FLOW_OK) {

@@ -7,7 +7,7 @@
 
 namespace convolve {
 
-/// What a frame takes among others in system memory, in microseconds.
+/// Microseconds that a frame in system memory takes, while others follow it.
 struct FrameCost {
   double frame_us = 0;      ///< From one frame to the next.
   double processor_us = 0;  ///< Of the host's processors, all threads together.

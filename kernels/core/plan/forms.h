@@ -111,7 +111,7 @@ inline constexpr int kCostClassCount = 29;
 struct FormInfo {
   Form form;
   KernelKind kernel;
-  CostClass cost;      ///< The first of its classes. Only costs on CUDA are known.
+  CostClass cost;      ///< The first of its classes on CUDA; the CPU has its own (cpu_cost.h).
   int cost_classes;    ///< How many there are, one for each accumulator, or 1.
   const char* name;    ///< "tensor-pairs": the kernel's nick first.
   const char* room;    ///< Of its CUDA code, below kernels/cuda/: "tensor/pairs".
