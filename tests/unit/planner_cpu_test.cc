@@ -147,6 +147,10 @@ TEST(CpuPlanner, SmallFramesHaveFewThreads) {
   EXPECT_EQ(threads(1920, 1080, "disk:3"), 16);
   device.threads = 2;
   EXPECT_EQ(threads(1920, 1080, "disk:3"), 2);
+  // A day of one thread.
+  device.name = "SCALAR";
+  Options basic = forced(KernelKind::kBasic);
+  EXPECT_EQ(make_plan(grey(32000, 32000), mask_of("disk:127"), basic, device).value().threads, 2);
 }
 
 // What an area adds to the row sums of others decides: its share of the rows against the mask's.

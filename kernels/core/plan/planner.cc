@@ -139,8 +139,9 @@ constexpr double kWorkOfThread = 16;
 void predict(const PlanRequest& request, Plan& plan) {
   plan.predicted_us = predicted_microseconds(request, plan);
   if (request.on_cuda()) return;
-  plan.threads = std::clamp(static_cast<int>(plan.predicted_us / kWorkOfThread), 1,
-                            std::max(1, request.device.threads));
+  // Clamped before it is a whole number: hours of a huge mask would be none of 32 bits.
+  plan.threads = static_cast<int>(std::clamp(plan.predicted_us / kWorkOfThread, 1.0,
+                                             std::max(1.0, 1.0 * request.device.threads)));
   plan.predicted_us = cpu_predicted_microseconds(cpu_cost_constants(request.device), plan,
                                                  request.format, request.mask, plan.threads);
 }
