@@ -197,7 +197,11 @@ CpuCostConstants derived(CpuCostConstants row, const char* instruction_set) {
 
 const std::vector<CpuCostConstants>& cpu_cost_table() {
   static const std::vector<CpuCostConstants> rows = {
-      avx3_dl(), avx3(), avx2(), sse4(), derived(sse4(), "NEON"), scalar()};
+      avx3_dl(), avx3(), avx2(), sse4(),
+      // Names that only newer releases of Highway have.
+      derived(avx3_dl(), "AVX3_ZEN4"), derived(avx3_dl(), "AVX3_SPR"),
+      derived(avx3_dl(), "AVX10_2"), derived(sse4(), "SSE2"), derived(sse4(), "NEON"),
+      derived(sse4(), "NEON_BF16"), derived(sse4(), "NEON_WITHOUT_AES"), scalar()};
   return rows;
 }
 

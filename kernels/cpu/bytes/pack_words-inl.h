@@ -31,6 +31,32 @@ using Words = hn::Repartition<std::int32_t, Bytes>;
 using Pairs = hn::Repartition<std::int16_t, Bytes>;
 using WidePairs = hn::Repartition<std::uint16_t, Bytes>;
 
+/// Values clamped to 16 bits without a sign: those of the first blocks of 16 bytes of `a` and of
+/// `b`, then those of the second ones... Of x86's sets SSE4 is the first that has an instruction.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return hn::Vec<WidePairs>{_mm512_packus_epi32(a.raw, b.raw)};
+}
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return hn::Vec<WidePairs>{_mm256_packus_epi32(a.raw, b.raw)};
+}
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  return hn::Vec<WidePairs>{_mm_packus_epi32(a.raw, b.raw)};
+}
+#else
+HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
+  HWY_ALIGN static constexpr std::uint8_t kEvenThenOdd[16] = {0, 1, 4, 5, 8,  9,  12, 13,
+                                                              2, 3, 6, 7, 10, 11, 14, 15};
+  const auto low = hn::Zero(Words());
+  const auto high = hn::Set(Words(), 65535);
+  const auto pairs = hn::Or(hn::Clamp(a, low, high), hn::ShiftLeft<16>(hn::Clamp(b, low, high)));
+  return hn::BitCast(WidePairs(), hn::TableLookupBytes(hn::BitCast(Bytes(), pairs),
+                                                       hn::LoadDup128(Bytes(), kEvenThenOdd)));
+}
+#endif
+
 #if HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
 
 #if HWY_TARGET <= HWY_AVX3
@@ -47,22 +73,6 @@ HWY_INLINE hn::Vec<Bytes> pack_pairs(hn::Vec<Pairs> a, hn::Vec<Pairs> b) {
 }
 #endif
 
-/// Values clamped to 16 bits without a sign: those of the first blocks of 16 bytes of `a` and of
-/// `b`, then those of the second ones...
-#if HWY_TARGET <= HWY_AVX3
-HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
-  return hn::Vec<WidePairs>{_mm512_packus_epi32(a.raw, b.raw)};
-}
-#elif HWY_TARGET <= HWY_AVX2
-HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
-  return hn::Vec<WidePairs>{_mm256_packus_epi32(a.raw, b.raw)};
-}
-#else
-HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
-  return hn::Vec<WidePairs>{_mm_packus_epi32(a.raw, b.raw)};
-}
-#endif
-
 /// Values of 16 bits, clamped to bytes: those of the four vectors' first blocks of 16 bytes, one
 /// vector after the other, then those of the second ones...
 HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
@@ -71,16 +81,6 @@ HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
 }
 
 #else
-
-HWY_INLINE hn::Vec<WidePairs> pack_wide(hn::Vec<Words> a, hn::Vec<Words> b) {
-  HWY_ALIGN static constexpr std::uint8_t kEvenThenOdd[16] = {0, 1, 4, 5, 8,  9,  12, 13,
-                                                              2, 3, 6, 7, 10, 11, 14, 15};
-  const auto low = hn::Zero(Words());
-  const auto high = hn::Set(Words(), 65535);
-  const auto pairs = hn::Or(hn::Clamp(a, low, high), hn::ShiftLeft<16>(hn::Clamp(b, low, high)));
-  return hn::BitCast(WidePairs(), hn::TableLookupBytes(hn::BitCast(Bytes(), pairs),
-                                                       hn::LoadDup128(Bytes(), kEvenThenOdd)));
-}
 
 HWY_INLINE hn::Vec<Bytes> pack_words(const hn::Vec<Words> (&words)[4]) {
   HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,
