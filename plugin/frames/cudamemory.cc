@@ -131,17 +131,44 @@ void keep_context_of(GstMemory* memory) {
     GST_OBJECT_FLAG_SET(GST_CUDA_MEMORY_CAST(memory)->context, GST_OBJECT_FLAG_MAY_BE_LEAKED);
 }
 
-/// The mutex guards the pointer and nothing else. Whoever is asked for a context may ask this
+/// The mutex guards the pointers and nothing else. Whoever is asked for a context may ask this
 /// element in turn, or set one on it: no lock is held meanwhile.
 struct SharedCudaContext::State {
   std::mutex mutex;
   GstCudaContext* context = nullptr;
+  gpointer stream = nullptr;  ///< A GstCudaStream in that context, of the pools on both sides.
 
   /// A reference of the caller's own, or null.
   GstCudaContext* ref() {
     const std::lock_guard lock(mutex);
     if (context != nullptr) gst_object_ref(context);
     return context;
+  }
+
+  /// A reference of the caller's own to the stream, which is made if there is none; or null.
+  gpointer ref_stream(const StreamCalls& calls) {
+    const std::lock_guard lock(mutex);
+    if (stream == nullptr && context != nullptr) stream = calls.new_stream(context);
+    return stream != nullptr ? gst_mini_object_ref(GST_MINI_OBJECT_CAST(stream)) : nullptr;
+  }
+
+  /// Takes the place of the present stream, and the caller's reference.
+  void keep_stream(gpointer other) {
+    {
+      const std::lock_guard lock(mutex);
+      std::swap(stream, other);
+    }
+    if (other != nullptr) gst_mini_object_unref(GST_MINI_OBJECT_CAST(other));
+  }
+
+  /// Takes the place of the present context, with the caller's reference; may be null.
+  void replace(GstCudaContext* other) {
+    {
+      const std::lock_guard lock(mutex);
+      std::swap(context, other);
+    }
+    keep_stream(nullptr);
+    gst_clear_object(&other);
   }
 
   /// Takes `found` over, which may be null, unless there is a context already: that one stays.
@@ -234,12 +261,7 @@ bool SharedCudaContext::is_foreign(GstBuffer* buffer) const {
 bool SharedCudaContext::adopt(GstElement* element, GstBuffer* buffer, int device_id) {
   GstCudaContext* context = cuda_memory(buffer, 0)->context;
   if (device_id != -1 && device_of(context) != device_id) return false;
-  gst_object_ref(context);
-  {
-    const std::lock_guard lock(state_->mutex);
-    std::swap(context, state_->context);
-  }
-  gst_clear_object(&context);
+  state_->replace(GST_CUDA_CONTEXT(gst_object_ref(context)));
   tell_pipeline(element);
   return true;
 }
@@ -261,15 +283,13 @@ GstBufferPool* SharedCudaContext::new_pool() const {
 void SharedCudaContext::give_stream(GstStructure* config) const {
   const StreamCalls& calls = stream_calls();
   if (!calls.complete()) return;
-  gpointer stream = calls.stream_of_pool(config);
-  if (stream == nullptr) {
-    GstCudaContext* context = state_->ref();
-    if (context == nullptr) return;
-    stream = calls.new_stream(context);
-    gst_object_unref(context);
-    if (stream == nullptr) return;
-    calls.set_stream_of_pool(config, stream);
+  if (gpointer const theirs = calls.stream_of_pool(config)) {
+    state_->keep_stream(theirs);
+    return;
   }
+  gpointer const stream = state_->ref_stream(calls);
+  if (stream == nullptr) return;
+  calls.set_stream_of_pool(config, stream);
   gst_mini_object_unref(GST_MINI_OBJECT_CAST(stream));
 }
 
@@ -301,12 +321,7 @@ bool SharedCudaContext::acquire(GstElement* element, int device_id) {
 }
 
 void SharedCudaContext::release() {
-  GstCudaContext* context = nullptr;
-  {
-    const std::lock_guard lock(state_->mutex);
-    std::swap(context, state_->context);
-  }
-  gst_clear_object(&context);
+  state_->replace(nullptr);
 }
 
 SharedCudaContext::Scope::Scope(SharedCudaContext& shared) {
