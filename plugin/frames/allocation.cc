@@ -64,7 +64,7 @@ bool configure(GstBufferPool* pool, const Request& request, const SharedCudaCont
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, request.caps, request.frame_bytes, min, max);
   gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  context.give_stream(config);
+  context.give_stream(pool, config);
   if (!gst_buffer_pool_set_config(pool, config)) return false;
   config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_get_params(config, nullptr, size, nullptr, nullptr);

@@ -180,6 +180,11 @@ struct SharedCudaContext::State {
     gst_clear_object(&found);
   }
 
+  bool is(const GstCudaContext* other) {
+    const std::lock_guard lock(mutex);
+    return context == other;
+  }
+
   bool has_context() {
     const std::lock_guard lock(mutex);
     return context != nullptr;
@@ -280,14 +285,20 @@ GstBufferPool* SharedCudaContext::new_pool() const {
   return pool;
 }
 
-void SharedCudaContext::give_stream(GstStructure* config) const {
+void SharedCudaContext::give_stream(GstBufferPool* pool, GstStructure* config) const {
   const StreamCalls& calls = stream_calls();
   if (!calls.complete()) return;
+  GstCudaContext* const context = GST_CUDA_BUFFER_POOL(pool)->context;
+  // GStreamer refuses a stream of another object, even if that stands for the same context of CUDA.
+  const bool ours = state_->is(context);
   if (gpointer const theirs = calls.stream_of_pool(config)) {
-    state_->keep_stream(theirs);
+    if (ours)
+      state_->keep_stream(theirs);
+    else
+      gst_mini_object_unref(GST_MINI_OBJECT_CAST(theirs));
     return;
   }
-  gpointer const stream = state_->ref_stream(calls);
+  gpointer const stream = ours ? state_->ref_stream(calls) : calls.new_stream(context);
   if (stream == nullptr) return;
   calls.set_stream_of_pool(config, stream);
   gst_mini_object_unref(GST_MINI_OBJECT_CAST(stream));

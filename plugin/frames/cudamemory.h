@@ -81,11 +81,12 @@ class SharedCudaContext {
   /// A pool of frames in CUDA memory in this context, not configured; null if there is none.
   GstBufferPool* new_pool() const;
 
-  /// Gives the memory of a pool that is configured with `config` a stream, if GStreamer knows
-  /// streams and it has none: then frames are pushed while they are still being made. It is the
-  /// same for the pools on both sides, and that of a neighbour's pool if it came with one, as in
-  /// GStreamer's own elements: two streams would have to wait for each other with every frame.
-  void give_stream(GstStructure* config) const;
+  /// Gives the memory of `pool`, one that such a context has, a stream by way of `config`, if
+  /// GStreamer knows streams and it has none: then frames are pushed while they are still being
+  /// made. It is the same for the pools on both sides, and that of a neighbour's pool if it came
+  /// with one, as in GStreamer's own elements: two streams would wait for each other with every
+  /// frame.
+  void give_stream(GstBufferPool* pool, GstStructure* config) const;
 
   /// True if `pool` is such a pool.
   bool made(GstBufferPool* pool) const;

@@ -53,7 +53,7 @@ void* SharedCudaContext::handle() const {
 GstBufferPool* SharedCudaContext::new_pool() const {
   return nullptr;
 }
-void SharedCudaContext::give_stream(GstStructure*) const {}
+void SharedCudaContext::give_stream(GstBufferPool*, GstStructure*) const {}
 bool SharedCudaContext::made(GstBufferPool*) const {
   return false;
 }

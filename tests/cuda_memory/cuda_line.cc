@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/cuda_memory/cuda_line.h"
 
+#include <gst/video/gstvideometa.h>
 #include <gtest/gtest.h>
 
 namespace cuda_frames {
@@ -9,6 +10,23 @@ std::string text(const Memories& memories) {
   const auto name = [](bool cuda) { return cuda ? "CUDA memory" : "system memory"; };
   return std::string(name(memories.in_cuda)) + " to " + name(memories.out_cuda);
 }
+
+namespace {
+
+GstPadProbeReturn offer_pool(GstPad*, GstPadProbeInfo* info, gpointer pool) {
+  GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
+  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+  GstCaps* caps = nullptr;
+  guint size = 0, least = 0, most = 0;
+  GstStructure* config = gst_buffer_pool_get_config(GST_BUFFER_POOL(pool));
+  gst_buffer_pool_config_get_params(config, &caps, &size, &least, &most);
+  gst_query_add_allocation_pool(query, GST_BUFFER_POOL(pool), size, least, most);
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_structure_free(config);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+}  // namespace
 
 Line::Line(const check::Settings& settings) : harness_(settings) {
   gst_video_info_init(&info_);
@@ -25,6 +43,11 @@ void Line::set_input_caps(const GstVideoInfo& info, bool cuda) {
   info_ = info;
   in_cuda_ = cuda;
   gst_harness_set_src_caps(harness_.get(), caps_of(info, cuda));
+}
+
+void Line::offer_downstream(GstBufferPool* pool) {
+  gst_pad_add_probe(harness_.get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_pool, pool,
+                    nullptr);
 }
 
 Context Line::context() {

@@ -40,6 +40,9 @@ class Line {
   Context context();
   void use_context(const Context& context) { context_ = context; }
 
+  /// Downstream offers `pool`, which is configured and outlives this; before set_caps().
+  void offer_downstream(GstBufferPool* pool);
+
   /// Pushes the frame that random_frame() makes of `number`, in the memory of the caps.
   GstFlowReturn push(int number);
   GstFlowReturn push_buffer(GstBuffer* buffer) { return harness_.push_buffer(buffer); }

@@ -305,28 +305,4 @@ TEST_F(CudaMemory, AnotherDeviceIsTakenUnlessOneWasAskedFor) {
   EXPECT_EQ(gst_harness_buffers_in_queue(line.harness().get()), 0u);
 }
 
-TEST_F(CudaMemory, PoolsAreOfTheSharedContext) {
-  Line line(settings());
-  line.set_caps(info_, {true, true});
-  GstCaps* caps = cuda_frames::caps_of(info_, true);
-  GstQuery* query = gst_query_new_allocation(caps, TRUE);
-  gst_caps_unref(caps);
-  GstPad* pad = gst_element_get_static_pad(line.element(), "sink");
-  ASSERT_TRUE(gst_pad_query(pad, query));
-  gst_object_unref(pad);
-  ASSERT_EQ(gst_query_get_n_allocation_pools(query), 1u);
-  GstBufferPool* pool = nullptr;
-  guint size = 0;
-  gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, nullptr, nullptr);
-  EXPECT_GT(size, GST_VIDEO_INFO_SIZE(&info_)) << "rows lie on 512 bytes";
-  ASSERT_TRUE(gst_buffer_pool_set_active(pool, TRUE));
-  GstBuffer* buffer = nullptr;
-  ASSERT_EQ(gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr), GST_FLOW_OK);
-  EXPECT_EQ(cuda_frames::handle_of(buffer), gst_cuda_context_get_handle(line.context().get()));
-  gst_buffer_unref(buffer);
-  gst_buffer_pool_set_active(pool, FALSE);
-  gst_object_unref(pool);
-  gst_query_unref(query);
-}
-
 }  // namespace

@@ -44,11 +44,6 @@ GstCudaMemory* memory_of(GstBuffer* buffer) {
   return GST_CUDA_MEMORY_CAST(gst_buffer_peek_memory(buffer, 0));
 }
 
-CUstream stream_of(GstBuffer* buffer) {
-  GstCudaStream* const stream = gst_cuda_memory_get_stream(memory_of(buffer));
-  return stream != nullptr ? static_cast<CUstream>(gst_cuda_stream_get_handle(stream)) : nullptr;
-}
-
 /// The address of the first byte on the device. The memory stays where it is when it is unmapped.
 CUdeviceptr address_of(GstBuffer* buffer, GstMapFlags flags) {
   GstMapInfo map;
@@ -81,7 +76,16 @@ bool copy_planes(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, CUstr
   return true;
 }
 
+CUstream as_stream(gpointer stream) {
+  return static_cast<CUstream>(stream);
+}
+
 }  // namespace
+
+gpointer stream_of(GstBuffer* buffer) {
+  GstCudaStream* const stream = gst_cuda_memory_get_stream(memory_of(buffer));
+  return stream != nullptr ? gst_cuda_stream_get_handle(stream) : nullptr;
+}
 
 GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& info, guint count) {
   gst_cuda_memory_init_once();
@@ -99,7 +103,7 @@ GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& 
 }
 
 bool copy(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of) {
-  const CUstream stream = stream_of(of);
+  const CUstream stream = as_stream(stream_of(of));
   if (stream == nullptr || !gst_cuda_context_push(memory_of(of)->context)) return false;
   const bool asked = copy_planes(from, to, info, stream);
   gst_cuda_context_pop(nullptr);
@@ -107,7 +111,7 @@ bool copy(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* o
 }
 
 bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuffer* of) {
-  const CUstream stream = stream_of(of);
+  const CUstream stream = as_stream(stream_of(of));
   const auto be_late = [](void*) { std::this_thread::sleep_for(kLate); };
   if (stream == nullptr || launch_host_function() == nullptr) return false;
   if (!gst_cuda_context_push(memory_of(of)->context)) return false;
@@ -118,7 +122,7 @@ bool copy_late(GstBuffer* from, GstBuffer* to, const GstVideoInfo& info, GstBuff
 
 bool Hold::up(GstBuffer* of) {
   using Go = std::shared_ptr<std::atomic<bool>>;
-  const CUstream stream = stream_of(of);
+  const CUstream stream = as_stream(stream_of(of));
   if (stream == nullptr || launch_host_function() == nullptr) return false;
   if (!gst_cuda_context_push(memory_of(of)->context)) return false;
   auto* const mine = new Go(go_);
@@ -136,7 +140,7 @@ bool Hold::up(GstBuffer* of) {
 
 bool await_stream_of(GstBuffer* buffer) {
   if (!gst_cuda_context_push(memory_of(buffer)->context)) return false;
-  const bool over = CuStreamSynchronize(stream_of(buffer)) == CUDA_SUCCESS;
+  const bool over = CuStreamSynchronize(as_stream(stream_of(buffer))) == CUDA_SUCCESS;
   gst_cuda_context_pop(nullptr);
   return over;
 }
@@ -144,6 +148,10 @@ bool await_stream_of(GstBuffer* buffer) {
 #else
 
 GstBufferPool* new_pool_of_a_stream(const Context&, const GstVideoInfo&, guint) {
+  return nullptr;
+}
+
+gpointer stream_of(GstBuffer*) {
   return nullptr;
 }
 

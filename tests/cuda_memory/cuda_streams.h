@@ -16,6 +16,9 @@ namespace cuda_frames {
 /// full). Null before 1.24, or if there is no such pool.
 GstBufferPool* new_pool_of_a_stream(const Context& context, const GstVideoInfo& info, guint count);
 
+/// The stream that the memory of `buffer` belongs to; null before 1.24, or if there is none.
+gpointer stream_of(GstBuffer* buffer);
+
 /// Asks for a copy of the picture in `from` to `to`, which are frames of `info` in CUDA memory, on
 /// the stream that the memory of `of`, one of the two, belongs to, behind all that this stream has
 /// been asked for before. False if there is no such stream, or if the driver refuses.

@@ -8,7 +8,6 @@
 // its own.
 //
 //   stream_order FRAMES      so many each way at each depth; exit status 77 before 1.24
-#include <gst/video/gstvideometa.h>
 
 #include <chrono>
 #include <cstddef>
@@ -54,20 +53,6 @@ GstBuffer* acquire(GstBufferPool* pool, int number) {
   return buffer;
 }
 
-/// Offers a pool of few frames of one stream.
-GstPadProbeReturn offer_pool(GstPad*, GstPadProbeInfo* info, gpointer pool) {
-  GstQuery* query = GST_PAD_PROBE_INFO_QUERY(info);
-  if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
-  GstCaps* caps = nullptr;
-  guint size = 0, least = 0, most = 0;
-  GstStructure* config = gst_buffer_pool_get_config(GST_BUFFER_POOL(pool));
-  gst_buffer_pool_config_get_params(config, &caps, &size, &least, &most);
-  gst_query_add_allocation_pool(query, GST_BUFFER_POOL(pool), size, least, most);
-  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
-  gst_structure_free(config);
-  return GST_PAD_PROBE_HANDLED;
-}
-
 /// Which neighbour of the element is slow. Neither waits for its own work: the other one is as
 /// hasty as it may be.
 enum class Slow {
@@ -91,9 +76,7 @@ class Neighbours {
     from_ = cuda_frames::new_pool_of_a_stream(context_, info_,
                                               reuses ? kFramesOfPool : static_cast<guint>(frames));
     to_ = cuda_frames::new_pool_of_a_stream(context_, info_, kFramesOfPool);
-    if (reuses)
-      gst_pad_add_probe(line_.harness().get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-                        offer_pool, to_, nullptr);
+    if (reuses) line_.offer_downstream(to_);
     line_.set_caps(info_, {true, true});
     line_.use_context(context_);
   }
@@ -245,9 +228,7 @@ std::string beside_a_held_neighbour(Memories memories) {
   Line& held = lines.front();
   GstBufferPool* pool = cuda_frames::new_pool_of_a_stream(context, info, kFramesOfPool);
   if (pool == nullptr) return "no pool of a stream";
-  if (!memories.in_cuda)
-    gst_pad_add_probe(held.harness().get()->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
-                      offer_pool, pool, nullptr);
+  if (!memories.in_cuda) held.offer_downstream(pool);
   for (Line& line : lines) {
     line.set_caps(info, &line == &held ? memories : Memories{false, false});
     line.use_context(context);

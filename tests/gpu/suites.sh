@@ -3,7 +3,7 @@
 # The suites of the GPU runner. Each is a function that fails if anything in it does; its last line
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
-all_suites=(conformance formats alpha decisions book boxes instances in_flight order check soak exits sweep memcheck racecheck
+all_suites=(conformance formats alpha decisions book boxes instances in_flight order owners check soak exits sweep memcheck racecheck
             initcheck synccheck residues start_stop contexts cuda_memory fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid pipelines_speed live mutants)
 
@@ -57,6 +57,9 @@ suite_giant() { "$here/tests/large_pictures_test" --giant --threads="${GIANT_THR
 
 # Launches that overlap keep their stream's order.
 suite_order() { "$here/tests/order_test"; }
+
+# Frames on the streams of those whose memory they are in.
+suite_owners() { "$here/tests/owners_test"; }
 
 # The element's tests, on CUDA.
 suite_check() {

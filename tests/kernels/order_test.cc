@@ -22,6 +22,7 @@
 #include "kernels/convolver.h"
 #include "kernels/cuda/runtime/context.h"
 #include "tests/kernels/chains.h"
+#include "tests/kernels/device_frame.h"
 #include "tests/kernels/devices.h"
 #include "tests/kernels/frame_buffer.h"
 
@@ -67,47 +68,6 @@ void PrintTo(const Scene& scene, std::ostream* out) {
 
 FrameFormat format_of(const Scene& scene) {
   return make_format(scene.arrangement, scene.samples, Levels::kLimited, scene.width, scene.height);
-}
-
-/// A frame in device memory, without planes if that is out.
-class DeviceFrame {
- public:
-  explicit DeviceFrame(const FrameFormat& format) {
-    view_.format = format;
-    view_.memory = Memory::kCuda;
-    for (int p = 0; p < format.plane_count; ++p) {
-      void* data = nullptr;
-      std::size_t pitch = 0;
-      if (cudaMallocPitch(&data, &pitch, static_cast<std::size_t>(format.planes[p].row_bytes),
-                          static_cast<std::size_t>(format.planes[p].rows)) != cudaSuccess)
-        return;
-      view_.data[p] = static_cast<std::uint8_t*>(data);
-      view_.pitch[p] = static_cast<std::ptrdiff_t>(pitch);
-    }
-  }
-  ~DeviceFrame() {
-    for (std::uint8_t* plane : view_.data)
-      (void)cudaFree(plane);
-  }
-  DeviceFrame(const DeviceFrame&) = delete;
-  DeviceFrame& operator=(const DeviceFrame&) = delete;
-
-  const FrameView& view() const { return view_; }
-
- private:
-  FrameView view_;
-};
-
-bool enqueue_copy(const FrameView& to, const FrameView& from, cudaStream_t stream) {
-  for (int p = 0; p < to.format.plane_count; ++p) {
-    const PlaneFormat& plane = to.format.planes[p];
-    if (cudaMemcpy2DAsync(
-            to.data[p], static_cast<std::size_t>(to.pitch[p]), from.data[p],
-            static_cast<std::size_t>(from.pitch[p]), static_cast<std::size_t>(plane.row_bytes),
-            static_cast<std::size_t>(plane.rows), cudaMemcpyDefault, stream) != cudaSuccess)
-      return false;
-  }
-  return true;
 }
 
 /// Frames on the device, and chains over them.

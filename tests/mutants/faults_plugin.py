@@ -125,11 +125,7 @@ PLUGIN = [
     Fault("context-that-came-last-stays", "plugin/frames/cudamemory.cc",
           "if (context == nullptr) std::swap(context, found);", "std::swap(context, found);"),
     Fault("context-kept-after-the-stop", "plugin/frames/cudamemory.cc",
-          "GstCudaContext* context = nullptr;\n  {\n"
-          "    const std::lock_guard lock(state_->mutex);\n"
-          "    std::swap(context, state_->context);",
-          "GstCudaContext* context = nullptr;\n  {\n"
-          "    const std::lock_guard lock(state_->mutex);"),
+          "state_->replace(nullptr);", "state_->keep(nullptr);"),
     Fault("context-of-another-device", "plugin/frames/cudamemory.cc", "element, context, device_id, &found",
           "element, context, device_id > 0 ? -1 : device_id, &found"),
     Fault("context-asked-for-under-the-lock", "plugin/frames/cudamemory.cc",

@@ -46,6 +46,7 @@ ONLY_ARCHITECTURE = re.compile(r"'([\w/]+)': '(\d+a)'")
 TESTS = {
     "conformance": ["--backend=cuda", "--quick"],
     "order_test": [],
+    "owners_test": [],
     "in_flight_test": [],
     "epilogues_test": [],
     "alpha_test": ["--backend=cuda", "--quick"],

@@ -11,7 +11,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SUITES = ("unit", "check", "kernels")  # In the order in which they run.
-CUDA_TESTS = ("conformance-cuda", "order", "decisions", "alpha-cuda")  # Of the suite kernels.
+CUDA_TESTS = ("conformance-cuda", "order", "owners", "decisions", "alpha-cuda")  # Of the suite kernels.
 # A program that takes this many times as long as without a fault, and a while, has noticed it.
 PATIENCE = 10
 LEAST_TIME_LIMIT = 60

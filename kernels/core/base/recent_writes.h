@@ -24,6 +24,8 @@ class RecentWrites {
   static constexpr std::size_t kMost = 64;
 
   void add(const RowSpan& rows);
+  /// Nothing is known of what is written.
+  void add_anything() { anything_ = true; }
   /// True if none of these are among what was added, or lie between.
   bool settled(const RowSpan& rows) const;
   /// All is over.

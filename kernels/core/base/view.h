@@ -86,8 +86,8 @@ struct FrameView {
   Memory memory = Memory::kHost;
   std::uint8_t* data[kMaxPlanes] = {};
   std::ptrdiff_t pitch[kMaxPlanes] = {};
-  /// kCuda: the cudaStream_t on which the owner of the planes may still be at work with them. Ours
-  /// comes behind it; null if nobody is.
+  /// kCuda: the cudaStream_t on which the owner of the planes may still be at work with them. Our
+  /// work comes behind that, or is done on this stream; null if nobody is.
   void* owner_stream = nullptr;
   /// The owner's stream may wait for the frame in the place of the host.
   bool owner_may_wait = true;

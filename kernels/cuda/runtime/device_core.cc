@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cuda/device/variant.h"
+#include "kernels/cuda/runtime/capabilities.h"
 #include "kernels/cuda/runtime/check.h"
 #include "kernels/cuda/runtime/mask_bank.h"
 #include "kernels/cuda/runtime/wait.h"
@@ -27,46 +28,6 @@ constexpr long kFewElements = 4;
 constexpr std::uint64_t kFramesOfPace = 8;
 /// Frames whose kernels take so long are waited for one by one.
 constexpr std::chrono::milliseconds kLongKernels{1};
-
-Status attribute(int& value, cudaDeviceAttr which, int device) {
-  return CONVOLVE_CUDA(cudaDeviceGetAttribute(&value, which, device));
-}
-
-/// What predictions are scaled by. A driver that does not say leaves 0, which stands for that.
-void query_figures(const Context& context, DeviceCapabilities& capabilities) {
-  int processors = 0, clock_khz = 0, memory_khz = 0, bus_bits = 0;
-  (void)attribute(processors, cudaDevAttrMultiProcessorCount, context.device);
-  (void)attribute(clock_khz, cudaDevAttrClockRate, context.device);
-  (void)attribute(memory_khz, cudaDevAttrMemoryClockRate, context.device);
-  (void)attribute(bus_bits, cudaDevAttrGlobalMemoryBusWidth, context.device);
-  capabilities.processors = processors;
-  capabilities.clock_mhz = clock_khz / 1000;
-  // Two transfers a clock, eight bits a byte.
-  capabilities.gigabytes_a_second = static_cast<int>(2e-6 * memory_khz * bus_bits / 8);
-}
-
-Result<DeviceCapabilities> query_capabilities(const Context& context) {
-  int major = 0, minor = 0, shared = 0, pools = 0;
-  Status status = attribute(major, cudaDevAttrComputeCapabilityMajor, context.device);
-  if (status.ok()) status = attribute(minor, cudaDevAttrComputeCapabilityMinor, context.device);
-  if (status.ok())
-    status = attribute(shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device);
-  if (status.ok()) status = attribute(pools, cudaDevAttrMemoryPoolsSupported, context.device);
-  char name[256] = "";
-  if (status.ok())
-    status = CONVOLVE_CUDA(static_cast<cudaError_t>(
-        context.driver.device_name(name, static_cast<int>(sizeof name), context.device)));
-  if (!status.ok()) return status;
-  if (pools == 0)
-    return Status(Code::kNoDevice, std::string(name) + " has no stream-ordered device memory");
-  DeviceCapabilities capabilities;
-  capabilities.backend = BackendKind::kCuda;
-  capabilities.name = name;
-  capabilities.compute_capability = major * 10 + minor;
-  capabilities.shared_bytes = static_cast<std::size_t>(shared);
-  query_figures(context, capabilities);
-  return capabilities;
-}
 
 /// The time in which `bytes` bytes cross a bus of 50 GB/s, the rate of the fastest bus measured
 /// (PCIe 5, H100), so that a waiting thread never sleeps past the end of a frame for long.
@@ -108,12 +69,11 @@ Status DeviceCore::initialise() {
   if (!stream.ok()) return stream.status();
   stream_ = std::move(stream.value());
   staging_.use(stream_.get(), stream_.get(), Waiting());
-  Result<Event> done = Event::make(cudaEventDisableTiming);
-  if (!done.ok()) return done.status();
-  done_ = std::move(done.value());
-  Result<Event> paced = Event::make(cudaEventDisableTiming);
-  if (!paced.ok()) return paced.status();
-  paced_ = std::move(paced.value());
+  for (Event* event : {&done_, &paced_}) {
+    Result<Event> made = Event::make(cudaEventDisableTiming);
+    if (!made.ok()) return made.status();
+    *event = std::move(made.value());
+  }
   for (StreamSpans* spans : {&timed_before_, &timed_after_})
     if (Status status = spans->enable(); !status.ok()) return status;
   return set_frames_in_flight(1);
@@ -168,8 +128,13 @@ Waiting DeviceCore::waiting_among_others() const {
   return {expected, expected / 4};
 }
 
-FrameStreams DeviceCore::streams_on_device() const {
+FrameStreams DeviceCore::streams_on_device(cudaStream_t owner) const {
   FrameStreams streams{stream_.get(), stream_.get(), stream_.get(), Waiting()};
+  // Between the events that time kernels there must be no others.
+  if (owner != nullptr && hands_over() && !times_kernels_) {
+    streams.upload = streams.kernels = streams.download = owner;
+    streams.of_owner = true;
+  }
   // A frame may take less than the thread that waits for it takes to wake up. So the thread sleeps
   // while half of those in flight are filtered, and then finishes all that are over.
   if (!one_at_a_time())
@@ -199,13 +164,27 @@ Status DeviceCore::make_copy_streams() {
 
 Status DeviceCore::begin(FrameSlot& slot, const FrameStreams& streams) {
   // The first frame of a plan is timed, so its kernels come behind what fills the plan's memory.
-  Status status = slot.begin(streams, last_kernels_);
+  Status status = streams.kernels == last_kernels_ ? Status() : follow_owner();
+  if (status.ok()) status = slot.begin(streams, last_kernels_);
   if (status.ok()) last_kernels_ = streams.kernels;
+  // What others have enqueued there, they may not have waited for.
+  if (streams.of_owner) writes_.add_anything();
   return status;
+}
+
+/// An owner's stream may be gone, but not the event behind the kernels that it was lent for.
+Status DeviceCore::follow_owner() {
+  const std::lock_guard lock(frees_mutex_);
+  const Event* const done = std::exchange(owner_done_, nullptr);
+  if (done == nullptr) return {};
+  last_kernels_ = stream_.get();
+  return CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), done->get(), 0));
 }
 
 void DeviceCore::order_frees() {
   const std::lock_guard lock(frees_mutex_);
+  if (owner_done_ != nullptr)
+    (void)CONVOLVE_CUDA(cudaStreamWaitEvent(stream_.get(), owner_done_->get(), 0));
   if (frees_.get() == nullptr) return;
   const auto follow = [this](cudaStream_t from) {
     if (CONVOLVE_CUDA(cudaEventRecord(frees_.get(), from)).ok())
@@ -227,10 +206,10 @@ Result<std::unique_ptr<FrameSlot>> DeviceCore::make_slot() const {
 Status DeviceCore::set_frames_in_flight(int count) {
   const std::size_t wanted = static_cast<std::size_t>(std::clamp(count, 1, kMostFramesInFlight));
   if (!at_rest()) (void)come_to_rest();  // A stop has left frames behind.
-  if (wanted > 1)
-    if (Status status = make_copy_streams(); !status.ok()) return status;
+  Status status = follow_owner();
+  if (status.ok() && wanted > 1) status = make_copy_streams();
+  if (!status.ok()) return status;
   const std::size_t before = slots_.size();
-  Status status;
   while (status.ok() && slots_.size() < wanted) {
     Result<std::unique_ptr<FrameSlot>> slot = make_slot();
     status = slot.status();
@@ -286,17 +265,26 @@ Result<FrameSlot*> DeviceCore::end_frame(bool may_hand_over) {
   Result<FrameSlot*> slot = frame();
   if (!slot.ok()) return slot;
   current_ = nullptr;
-  // Of the first frame it is to be known how long kernels take. Where they take long, the host
-  // would be far ahead, and gains nothing.
-  may_hand_over = may_hand_over && !measures_stages_ && frames_ > 1 &&
-                  std::chrono::nanoseconds(last_kernel_ns_) < kLongKernels;
-  Status status = slot.value()->end(streams(/*may_share=*/false), may_hand_over);
+  Status status = slot.value()->has_begun() ? Status() : follow_owner();
+  if (status.ok())
+    status = slot.value()->end(streams(/*may_share=*/false), may_hand_over && hands_over());
+  if (status.ok() && slot.value()->streams().of_owner) {
+    const std::lock_guard lock(frees_mutex_);
+    owner_done_ = &slot.value()->done();
+  }
   if (!status.ok()) {
     FrameTimes unused;
     (void)finish(*slot.value(), &unused);
     return status;
   }
   return slot;
+}
+
+/// Of the first frame it is to be known how long kernels take. Where they take long, the host would
+/// be far ahead, and gains nothing.
+bool DeviceCore::hands_over() const {
+  return !measures_stages_ && frames_ > 1 &&
+         std::chrono::nanoseconds(last_kernel_ns_) < kLongKernels;
 }
 
 /// Frames that are handed over are not waited for one by one.
@@ -315,7 +303,7 @@ Status DeviceCore::pace(FrameSlot& slot) {
   }
   std::swap(timed_before_, timed_after_);
   timed_after_.clear();
-  status = CONVOLVE_CUDA(cudaEventRecord(paced_.get(), stream_.get()));
+  status = CONVOLVE_CUDA(cudaEventRecord(paced_.get(), slot.streams().kernels));
   pace_known_ = status.ok();
   return status;
 }
@@ -362,6 +350,7 @@ bool DeviceCore::come_to_rest() {
         std::max(end - Clock::now(), Clock::duration(0)));
   };
   if (abandoned_ || done_.get() == nullptr) return at_rest();
+  (void)follow_owner();
   // Masks and memory.
   bool rests = CONVOLVE_CUDA(cudaEventRecord(done_.get(), stream_.get())).ok() &&
                passes_within(done_.get(), left());

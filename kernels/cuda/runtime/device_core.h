@@ -47,7 +47,10 @@ class DeviceCore {
   FrameStreams streams(bool may_share) const;
   /// The streams of a frame that lies on the device before and after: one and the same. If it is
   /// alone its end is awaited eagerly, as kernels take less than the system takes to wake a thread.
-  FrameStreams streams_on_device() const;
+  /// It is `owner`, unless that is null, for a frame that is going to be handed over and whose
+  /// kernels are not timed: its owner's stream need not wait then. Each wait across streams takes
+  /// the host and the device a microsecond.
+  FrameStreams streams_on_device(cudaStream_t owner = nullptr) const;
   /// The streams of a lone frame that crosses in pieces. make_copy_streams() must have succeeded.
   FrameStreams streams_of_pieces() const;
   Status make_copy_streams();
@@ -106,6 +109,8 @@ class DeviceCore {
   DeviceCore(const Context& context, LogCallback log, std::shared_ptr<const StopSignal> stop);
   Status initialise();
   Waiting waiting_among_others() const;
+  bool hands_over() const;
+  Status follow_owner();
   Status pace(FrameSlot& slot);
   Result<std::unique_ptr<FrameSlot>> make_slot() const;
 
@@ -119,8 +124,10 @@ class DeviceCore {
   cudaStream_t last_kernels_ = nullptr;  ///< The stream of the kernels that were enqueued last.
   Staging staging_;
   Event done_;
-  std::mutex frees_mutex_;
+  std::mutex frees_mutex_;  ///< Guards the next two.
   Event frees_;             ///< Of order_frees().
+  /// Passes behind the last kernels on an owner's stream, if stream_ has not waited for them.
+  const Event* owner_done_ = nullptr;
   bool abandoned_ = false;  ///< come_to_rest() has waited in vain, once.
   std::atomic<std::uint64_t> last_kernel_ns_{0};
   std::chrono::steady_clock::time_point last_finish_;  ///< When a frame was found to be over.

@@ -184,18 +184,22 @@ Status FrameSlot::end(const FrameStreams& streams, bool may_hand_over) {
   // goes from host memory to the owner's device memory by itself, and of a frame that failed, or
   // that a stop left behind, any stream may be at work.
   if (owes_wait_ || !begun || !whole_)
-    for (const FrameStreams& from : {before, streams_})
+    for (const FrameStreams& from : {before, streams_}) {
+      if (from.of_owner) continue;  // It may be gone, or is the only one.
       for (const cudaStream_t stream : {from.upload, from.kernels, from.download})
         if (stream != nullptr)
           if (Status status = follow(last, stream, done_); !status.ok()) return status;
+    }
   Status status = CONVOLVE_CUDA(cudaEventRecord(done_.get(), last));
   return status.ok() && begun && may_hand_over ? hand_over() : status;
 }
 
 Status FrameSlot::hand_over() {
   if (!run_owned_ || !runs_before_owned_) return {};
-  Status status = wait_across(owners_[0], done_);
-  if (status.ok() && owners_[1] != owners_[0]) status = wait_across(owners_[1], done_);
+  Status status;
+  if (owners_[0] != streams_.kernels) status = wait_across(owners_[0], done_);
+  if (status.ok() && owners_[1] != owners_[0] && owners_[1] != streams_.kernels)
+    status = wait_across(owners_[1], done_);
   handed_over_ = status.ok();
   return status;
 }

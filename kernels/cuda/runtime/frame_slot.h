@@ -29,6 +29,8 @@ struct FrameStreams {
   cudaStream_t download = nullptr;
   /// How a frame on them is waited for.
   Waiting waiting = {};
+  /// They are one stream of an owner of CUDA memory, who may destroy it once the frame is over.
+  bool of_owner = false;
 
   bool apart() const { return upload != kernels; }
   bool are(const FrameStreams& others) const {
@@ -75,6 +77,10 @@ class FrameSlot {
   /// streams wait for the frame, and finish() does not then.
   void hand_over_to(cudaStream_t source_owner, cudaStream_t destination_owner);
   bool is_handed_over() const { return handed_over_; }
+  /// A run of the frame was enqueued.
+  bool has_begun() const { return begun_; }
+  /// After end(): passes behind all of the frame, until the next one begins.
+  const Event& done() const { return done_; }
   /// After end() of a frame that is handed over: what times its kernels, in exchange for another.
   StreamSpans exchange_kernel_spans(StreamSpans other) {
     return std::exchange(kernels_, std::move(other));

@@ -118,7 +118,8 @@ Status copy_plane(const DeviceCore& core, FrameSlot& slot, const PlaneMemory& ds
   const bool from_device = src.memory == Memory::kCuda, to_device = dst.memory == Memory::kCuda;
   if (row_bytes <= 0 || rows <= 0) return {};
   if (!from_device && !to_device) return copy_on_host(core, dst, src, row_bytes, rows);
-  if (from_device && to_device) return copy_on_device(dst, src, row_bytes, rows, core.stream());
+  if (from_device && to_device)
+    return copy_on_device(dst, src, row_bytes, rows, slot.streams().kernels);
   // A copy for each row takes some microseconds, of the bus and of the host: many of them take
   // longer than the host's own copy.
   constexpr int kFewRows = 32;
@@ -146,6 +147,11 @@ FrameView as_it_is(const FrameView& frame, bool dense) {
     if (view.format.planes[p].rows > 0 && !is_page_locked(view.data[p]))
       view.memory = Memory::kHost;
   return view;
+}
+
+/// The stream that frames in CUDA memory are made and read on, if it is known.
+cudaStream_t owner_of(const FrameView& frame) {
+  return frame.memory == Memory::kCuda ? static_cast<cudaStream_t>(frame.owner_stream) : nullptr;
 }
 
 }  // namespace
@@ -187,16 +193,17 @@ FrameTransfer::FrameTransfer(const DeviceCore& core, FrameSlot& slot, const Fram
       src_(as_it_is(src, dense_src_)),
       dst_(as_it_is(dst, dense_dst_)) {}
 
+cudaStream_t FrameTransfer::owner_that_may_wait() const {
+  const bool may_wait = owner_of(src_) != nullptr && src_.owner_may_wait && dst_.owner_may_wait;
+  return may_wait ? owner_of(dst_) : nullptr;
+}
+
 Status FrameTransfer::await_owners() {
-  const auto owner_of = [](const FrameView& frame) {
-    return frame.memory == Memory::kCuda ? static_cast<cudaStream_t>(frame.owner_stream) : nullptr;
-  };
   const cudaStream_t src = owner_of(src_), dst = owner_of(dst_);
   Status status;
   if (src != nullptr) status = slot_.await_owner(src);
   if (status.ok() && dst != nullptr && dst != src) status = slot_.await_owner(dst);
-  if (src != nullptr && dst != nullptr && src_.owner_may_wait && dst_.owner_may_wait)
-    slot_.hand_over_to(src, dst);
+  if (owner_that_may_wait() != nullptr) slot_.hand_over_to(src, dst);
   return status;
 }
 

@@ -45,6 +45,10 @@ class FrameTransfer {
     return src_.memory != Memory::kCuda && dst_.memory == Memory::kCuda && !all_filtered();
   }
 
+  /// The stream of the destination's owner, if both frames lie on the device and their owners may
+  /// wait for what is made of them; else null.
+  cudaStream_t owner_that_may_wait() const;
+
   /// Lets all of the frame that reads or writes planes of owners come behind what those have
   /// enqueued. The slot's frame has begun.
   Status await_owners();
