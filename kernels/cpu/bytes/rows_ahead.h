@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/core/base/round.h"
 #include "kernels/cpu/component_task.h"
 
 namespace convolve {
@@ -42,9 +41,15 @@ class RowsAhead {
     // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
     // one.
     asm volatile("");
-    const int done = part * width + x;
-    const int end = (done + count) * first_.step / parts_;
-    for (int at = round_up(done * first_.step / parts_, kCacheLine); at < end; at += kCacheLine) {
+    const unsigned done = static_cast<unsigned>(part * width + x);
+    const unsigned step = static_cast<unsigned>(first_.step);
+    unsigned begin = done * step, end = (done + static_cast<unsigned>(count)) * step;
+    // Two divisions would take as long as the kernel of a small mask does.
+    if (parts_ > 1) {
+      begin /= static_cast<unsigned>(parts_);
+      end /= static_cast<unsigned>(parts_);
+    }
+    for (unsigned at = (begin + kCacheLine - 1) & ~(kCacheLine - 1); at < end; at += kCacheLine) {
       for (int r = 0; r < sources_; ++r)
         __builtin_prefetch(source_[r] + at);
       for (int r = 0; r < outputs_; ++r)
@@ -54,7 +59,7 @@ class RowsAhead {
 
  private:
   static constexpr int kMostRows = 8;
-  static constexpr int kCacheLine = 64;
+  static constexpr unsigned kCacheLine = 64;
 
   const ComponentTask& first_;
   std::ptrdiff_t offset_;

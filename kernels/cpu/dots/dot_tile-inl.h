@@ -98,6 +98,21 @@ HWY_INLINE void finish_tile(const DotSums& sum, const DotBlock& block, int x, in
   }
 }
 
+/// True for quotients of which finish_quotients() makes samples.
+template <class Real>
+HWY_INLINE bool finishes_quickly(const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal) {
+  return rounding_of(e, reciprocal) == Rounding::kQuotient &&
+         quick_codes_serve(e, Rounding::kQuotient);
+}
+
+template <class Stored, class Real>
+HWY_INLINE void finish_quotients(const DotSums& sum, const DotBlock& block, int x, int count,
+                                 const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal) {
+  finish_tile<Stored>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+    return quick_codes<Rounding::kQuotient>(sums, e, reciprocal);
+  });
+}
+
 /// Makes samples of the sums of a tile by an epilogue that is seldom needed. Not inlined, as its
 /// registers would be those of the sums.
 template <class Stored>
@@ -127,12 +142,13 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBl
     case DigitEpilogue::Quantiser::kGeneral:
       break;
   }
-  const EpilogueOf<float>& narrow = e.general.narrow;
-  if (e.general.in_float && rounding_of(narrow, block.reciprocals.narrow) == Rounding::kQuotient &&
-      quick_codes_serve(narrow, Rounding::kQuotient))
-    return finish_tile<Stored>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
-      return quick_codes<Rounding::kQuotient>(sums, narrow, block.reciprocals.narrow);
-    });
+  if (e.general.in_float) {
+    if (finishes_quickly(e.general.narrow, block.reciprocals.narrow))
+      return finish_quotients<Stored>(sum, block, x, count, e.general.narrow,
+                                      block.reciprocals.narrow);
+  } else if (finishes_quickly(e.general.wide, block.reciprocals.wide)) {
+    return finish_quotients<Stored>(sum, block, x, count, e.general.wide, block.reciprocals.wide);
+  }
   DotSums copy;
   copy_sums(sum, copy);
   finish_seldom<Stored>(copy, e.general, block.reciprocals, block, x, count);
