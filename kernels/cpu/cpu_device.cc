@@ -45,7 +45,11 @@ class CpuDevice final : public Device, public std::enable_shared_from_this<CpuDe
 const Status& limit_by_environment() {
   static const Status status = [] {
     const char* const name = std::getenv("CUDACONVOLVE_INSTRUCTION_SET");
-    return name == nullptr || *name == '\0' ? Status() : limit_instruction_set(name);
+    if (name == nullptr || *name == '\0') return Status();
+    const Status limited = limit_instruction_set(name);
+    return limited.ok()
+               ? limited
+               : Status(limited.code(), "CUDACONVOLVE_INSTRUCTION_SET: " + limited.message());
   }();
   return status;
 }
