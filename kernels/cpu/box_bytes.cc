@@ -2,9 +2,11 @@
 #include "kernels/cpu/box_bytes.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/weights/box.h"
 #include "kernels/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +14,7 @@
 #include <hwy/foreach_target.h>  // Must come before highway.h.
 #include <hwy/highway.h>
 
+#include "kernels/cpu/box_narrow-inl.h"
 #include "kernels/cpu/bytes/byte_codes-inl.h"
 #include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/bytes/rows_ahead.h"
@@ -23,16 +26,6 @@ namespace convolve {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-/// Sums of a column, and windows of them: of 16 bits where the codes below the mask fit, as twice
-/// as many are added at once, or else of 32.
-template <class Sum>
-using SumTag = hn::ScalableTag<Sum>;
-
-/// Columns that are summed at a time, as many as a vector holds. It is known when compiling, as no
-/// target with vectors of unknown size is compiled (highway_targets.h).
-template <class Sum>
-constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(SumTag<Sum>()));
 
 /// Adds the codes of a line to the sums of columns `begin` .. `end` - 1; both have room for a
 /// vector more.
@@ -154,11 +147,36 @@ HWY_INLINE hn::Vec<Words> load_windows(const Sum* windows, int i, hn::Vec<Words>
     return hn::Sub(hn::PromoteTo(d, hn::Load(d_sum, windows + i)), black);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+/// Codes of the `count` windows of `width` columns of `sums` to `out`. `windows` has room for
+/// kBoxWindows.
+HWY_INLINE void divide_columns(const NarrowBoxDivision& division, const std::uint16_t* sums,
+                               int width, int count, std::uint16_t* windows, std::uint8_t* out) {
+  const SumTag<std::uint16_t> d;
+  const Divider divider(division);
+  WindowMaker<std::uint16_t> maker(sums, width);
+  for (int begin = 0; begin < count; begin += kBoxWindows) {
+    const int made = std::min(kBoxWindows, count - begin);
+    maker.make(made, windows);
+    divider.divide(
+        made, [=](int i) HWY_ATTR { return hn::Load(d, windows + i); }, out + begin);
+  }
+}
+
+#endif
+
 /// Codes of the `count` windows of `width` columns of `sums`, of which `black` is subtracted, to
 /// `out`. `windows` has room for kBoxWindows.
 template <class Sum>
-HWY_INLINE void finish_columns(const ComponentTask& task, const Sum* sums, int width,
-                               std::int32_t black, int count, Sum* windows, std::uint8_t* out) {
+HWY_INLINE void finish_columns(const BytePart& part, const Sum* sums, int width, std::int32_t black,
+                               int count, Sum* windows, std::uint8_t* out) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(Sum) == sizeof(std::uint16_t))
+    if (part.division.serves)
+      return divide_columns(part.division, sums, width, count, windows, out);
+#endif
+  const ComponentTask& task = part.task;
   const auto none = hn::Set(Words(), black);
   with_codes(task.epilogue, task.reciprocals, [=](const auto& codes_of) HWY_ATTR {
     WindowMaker<Sum> maker(sums, width);
@@ -183,44 +201,21 @@ HWY_INLINE void finish_columns(const ComponentTask& task, const Sum* sums, int w
   });
 }
 
-/// The lines of a worker.
-template <class Sum>
-struct BoxLines {
-  std::uint8_t* line[kMaxComponents];   ///< Codes of a row, ghost cells included,
-  std::uint8_t* above[kMaxComponents];  ///< of the one that the mask has left,
-  std::uint8_t* codes[kMaxComponents];  ///< and those that a row becomes.
-  Sum* sums[kMaxComponents];            ///< Of the columns below the mask.
-  Sum* windows;                         ///< kBoxWindows of them.
-
-  explicit BoxLines(const Workspace& workspace) {
-    for (int k = 0; k < kMaxComponents; ++k) {
-      line[k] = workspace.source.at<std::uint8_t>(k);
-      above[k] = workspace.source.at<std::uint8_t>(kMaxComponents + k);
-      sums[k] = workspace.source.at<Sum>(2 * kMaxComponents + k);
-      codes[k] = workspace.sums.at<std::uint8_t>(k);
-    }
-    windows = workspace.source.at<Sum>(3 * kMaxComponents);
-  }
-};
-
 /// Row `y` of the area from the sums of its columns. Parts that are not filtered are copied.
 template <class Sum>
 HWY_INLINE void finish_row(const ByteTask& task, const BoxMask& mask, const Area& area, int y,
                            const BoxLines<Sum>& lines) {
   const std::uint8_t* codes[kMaxComponents];
-  bool all_filtered = true;
-  for (int k = 0; k < task.count; ++k)
-    all_filtered = all_filtered && task.parts[k].filtered;
-  if (!all_filtered) load_parts(task, area.y + y, area.x, area.width, lines.line);
   for (int k = 0; k < task.count; ++k) {
     const ComponentTask& part = task.parts[k].task;
     std::uint8_t* const out =
         task.lies_alone() ? part.dst_row(area.y + y) + area.x : lines.codes[k];
-    codes[k] = task.parts[k].filtered ? out : lines.line[k];
+    codes[k] = out;
     if (!task.parts[k].filtered) continue;
-    finish_columns(part, lines.sums[k], mask.width, part.black * mask.width * mask.height,
+    finish_columns(task.parts[k], lines.sums[k], mask.width, part.black * mask.width * mask.height,
                    area.width, lines.windows, out);
   }
+  copy_others(task, area, y, lines.line, codes);
   if (!task.lies_alone()) store_parts(task, area.y + y, area.x, area.width, codes);
 }
 
@@ -262,8 +257,8 @@ HWY_INLINE void filter(const ByteTask& task, const BoxMask& mask, const Area& ar
     source.load(gained, lines.line);
     if (y > 0) source.load(top + y - 1, lines.above);
     ahead.clear();
-    ahead.read(gained + 1, gained + 2);
-    ahead.write(area.y + y + 1, area.y + std::min(y + 2, area.height));
+    ahead.read(gained + kRowsAhead, gained + kRowsAhead + 1);
+    ahead.write(area.y + y + kRowsAhead, area.y + std::min(y + kRowsAhead + 1, area.height));
     for (int k = 0; k < task.count; ++k)
       if (y == 0)
         add_row(source, gained, lines.line[k], columns, lines.sums[k]);
@@ -288,6 +283,11 @@ bool sums_fit_16(const BoxMask& mask) {
 
 void box_bytes(const ByteTask& task, const BoxMask& mask, const Area& area,
                const Workspace& workspace) {
+#if HWY_TARGET != HWY_SCALAR
+  if (is_narrow_box(mask.width, mask.height) && divides_narrowly(task))
+    return mask.width == 3 ? filter_narrow<3>(task, mask, area, workspace)
+                           : filter_narrow<5>(task, mask, area, workspace);
+#endif
   if (sums_fit_16(mask))
     filter<std::uint16_t>(task, mask, area, workspace);
   else
@@ -323,8 +323,11 @@ Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, 
   const int widest = extent.width, parts = extent.parts;
   BoxBytes made;
   made.mask_ = mask;
-  made.strip_width_ = choose_strip_width(widest, mask.width, 2 * parts + 1, sizeof(std::int32_t));
+  const int ring = is_narrow_box(mask.width, mask.height) ? parts * mask.height : 0;
+  made.strip_width_ =
+      choose_strip_width(widest, mask.width, 2 * parts + 1 + ring / 2, sizeof(std::int32_t));
   WorkspaceShape shape;
+  shape.intermediate_lines = ring;
   shape.cell_bytes = sizeof(std::int32_t);
   shape.strip_width = std::min(made.strip_width_, round_up(widest, kStripStep));
   shape.source_width = std::max(shape.strip_width + mask.width, kBoxWindows);

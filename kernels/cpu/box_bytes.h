@@ -4,9 +4,11 @@
 // mask's size.
 #pragma once
 
+#include <cstdint>
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
+
 #include "kernels/cpu/box.h"
 #include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/workspace.h"

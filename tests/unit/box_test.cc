@@ -107,6 +107,45 @@ TEST(Box, PlainDivisionsNeedNeitherClampNorTies) {
   EXPECT_TRUE(large.direct);
   EXPECT_FALSE(large.plain) << "by 21 bits";
 }
+/// Every sum of every odd box whose sums have 16 bits, but for a few whose reciprocals are too
+/// coarse.
+TEST(Box, NarrowDivisionsAreExact) {
+  Component c = grey(8, 8).planes[0].components[0];
+  int served = 0;
+  for (int width = 1; width <= 257; width += 2)
+    for (int height = 1; width * height <= 257; height += 2) {
+      if (width * height == 1) continue;
+      const Mask mask = mask_of("box:" + std::to_string(width) + "," + std::to_string(height));
+      const int area = width * height, most = area * c.max_code();
+      for (const int black : {0, 16, 128}) {
+        c.black = black;
+        const NarrowBoxDivision d = make_narrow_division(division_of(c, mask), most);
+        ASSERT_FALSE(d.serves && most + area / 2 >= 65536) << area;
+        ASSERT_TRUE(d.serves || area > 200) << area;
+        if (!d.serves) continue;
+        ++served;
+        for (int sum = 0; sum <= most; ++sum)
+          ASSERT_EQ(((sum + d.offset) * std::uint32_t{d.reciprocal} >> 16) >> d.shift,
+                    static_cast<std::uint32_t>(exact_code(c, 1, area, black, area, sum)))
+              << area << ", " << sum;
+      }
+    }
+  EXPECT_GT(served, 1000);
+}
+
+TEST(Box, NarrowDivisionsThatDoNotServe) {
+  const Component c = grey(8, 8).planes[0].components[0];
+  const auto serves = [&c](const char* mask, double scale, double bias) {
+    const Mask box = mask_of(mask);
+    return make_narrow_division(division_of(c, box, scale, bias), box.taps() * 255).serves;
+  };
+  EXPECT_TRUE(serves("box:3", 1, 0));
+  EXPECT_FALSE(serves("box:6", 1, 0)) << "ties";
+  EXPECT_FALSE(serves("box:3", 1, 0.5)) << "clamped";
+  EXPECT_FALSE(serves("box:3", 2, 0)) << "multiplied";
+  EXPECT_FALSE(serves("box:17", 1, 0)) << "sums of more than 16 bits";
+}
+
 // As a float, the inverse of every divisor: next to all multiples, where quotients change.
 TEST(Box, InversesAreExactBelow24Bits) {
   const Component c = grey(8, 8).planes[0].components[0];

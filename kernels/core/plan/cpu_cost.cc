@@ -6,6 +6,7 @@
 
 #include "kernels/core/base/round.h"
 #include "kernels/core/weights/arithmetic.h"
+#include "kernels/core/weights/box.h"
 
 namespace convolve {
 namespace {
@@ -38,6 +39,12 @@ double work_for_sample(const Plan& plan, const Component& component, const Mask&
   if (plan.kernel() == KernelKind::kShift) return 0;
   return plan.passes() == Passes::kRowColumn ? 1.0 * mask.width + mask.height
                                              : static_cast<double>(mask.taps());
+}
+
+/// A box over bytes whose codes are made of the windows of its rows at once.
+bool is_narrow(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  return plan.kernel() == KernelKind::kBox && in_bytes(format) && plan.rational &&
+         is_narrow_box(mask.width, mask.height) && mask.taps() % 2 != 0;
 }
 
 /// How the codes of a component are made.
@@ -116,6 +123,7 @@ const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device) {
 CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& mask, int threads) {
   CostTerms terms{};
   terms[kCpuFrame] = 1;
+  const bool narrow = is_narrow(plan, format, mask);
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     for (int c = 0; c < plane.component_count; ++c) {
@@ -128,7 +136,7 @@ CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& m
       // The row sums of all rows are written and read again.
       if (plan.form == Form::kSeparableTwoPass)
         terms[kCpuMegabytes] += 2 * samples * static_cast<double>(weight_bytes(plan.accumulator));
-      terms[kCpuSamples] += samples;
+      if (!narrow) terms[kCpuSamples] += samples;
       terms[kCpuWork] += samples * work_for_sample(plan, component, mask, threads);
       if (component.step > plane.sample_bytes) terms[kCpuApart] += samples;
       if (codes.in_double) terms[kCpuDouble] += samples;

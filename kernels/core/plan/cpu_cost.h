@@ -40,7 +40,7 @@ enum CpuCostTerm : int {
   kCpuFrame,      ///< A frame, whatever the number of threads.
   kCpuRows,       ///< A thousand rows of a component: their ends.
   kCpuMegabytes,  ///< A million bytes read or written.
-  kCpuSamples,    ///< A million samples that are filtered.
+  kCpuSamples,    ///< A million samples that are filtered, but for narrow boxes (is_narrow_box).
   kCpuWork,       ///< A unit of work for a million samples: see cpu_work_of().
   kCpuApart,      ///< More for a million samples of interleaved components.
   kCpuDouble,     ///< More for a million samples whose codes are made in double,

@@ -26,8 +26,8 @@ CpuCostConstants avx3_dl() {
               {{0, 0, 25.8, 174.8, 10.09, 311.2, 109.1, 89.99}},
               // coarsened float64: within 31 %
               {{0, 0, 165.4, 0, 18.28, 0, 0, 0}},
-              // coarsened-dots of bytes: within 40 %
-              {{5.72, 0, 36.53, 0, 8.011, 86.26, 0, 0}},
+              // coarsened-dots of bytes: within 34 %
+              {{6.084, 0, 31.3, 0, 7.858, 101.1, 0, 0}},
               // coarsened-dots of two bytes: within 28 %
               {{0, 15.56, 42.89, 0, 16.13, 43.16, 63.39, 0}},
               // separable float32: within 37 %
@@ -38,8 +38,8 @@ CpuCostConstants avx3_dl() {
               {{8.896, 0, 55.44, 0, 7.852, 97.17, 0, 191.4}},
               // separable-spline: within 33 %
               {{65.28, 593.8, 537.2, 0, 35.91, 0, 0, 0}},
-              // box-runs of bytes: within 54 %
-              {{13.33, 0, 79.9, 0, 111.2, 180.1, 93.91, 86.04}},
+              // box-runs of bytes: within 36 %
+              {{10.93, 0, 23.68, 96.31, 127.5, 172.5, 105.4, 96.31}},
               // box-runs: within 20 %
               {{0, 0, 135.1, 0, 1534, 343.6, 120.9, 9.725}},
               // shift: within 53 %
@@ -73,8 +73,8 @@ CpuCostConstants avx3() {
               {{8.838, 1.822, 57.09, 0, 9.26, 113.5, 0, 238.3}},
               // separable-spline: within 28 %
               {{80.47, 479.9, 585.5, 0, 33.09, 0, 0, 0}},
-              // box-runs of bytes: within 53 %
-              {{13.73, 0.6556, 76.52, 0, 158.3, 210.4, 74.55, 85.4}},
+              // box-runs of bytes: within 35 %
+              {{11.78, 0, 25.34, 94.85, 137.5, 168.3, 107.5, 107.6}},
               // box-runs: within 19 %
               {{0, 0, 136.8, 0, 1618, 322.3, 107.5, 8.274}},
               // shift: within 38 %
@@ -108,8 +108,8 @@ CpuCostConstants avx2() {
               {{8.033, 0, 85.56, 0, 15.07, 82.78, 0, 1326}},
               // separable-spline: within 29 %
               {{120, 296.8, 826.9, 0, 36.87, 0, 0, 0}},
-              // box-runs of bytes: within 46 %
-              {{11.01, 1.066, 108.2, 0, 217.4, 150.7, 110.1, 110.3}},
+              // box-runs of bytes: within 36 %
+              {{9.394, 0, 41.33, 120.3, 207, 146.4, 130.9, 154.6}},
               // box-runs: within 31 %
               {{0, 0, 173.3, 0, 1480, 550, 179, 19.76}},
               // shift: within 49 %
@@ -143,8 +143,8 @@ CpuCostConstants sse4() {
               {{7.497, 0, 158.9, 0, 33.95, 128.6, 0, 1323}},
               // separable-spline: within 31 %
               {{117.4, 532.9, 1368, 0, 94.29, 0, 0, 0}},
-              // box-runs of bytes: within 38 %
-              {{9.244, 0, 183.6, 0, 374.9, 242.1, 109, 991.3}},
+              // box-runs of bytes: within 44 %
+              {{7.153, 0, 69.6, 138.3, 393.5, 224.5, 179.7, 1033}},
               // box-runs: within 10 %
               {{0, 0, 254.1, 0, 1740, 735.6, 345.7, 707.9}},
               // shift: within 80 %

@@ -124,4 +124,23 @@ BoxDivision make_box_division(const Component& component, const Mask& mask, cons
   return d;
 }
 
+NarrowBoxDivision make_narrow_division(const BoxDivision& division, std::int64_t largest) {
+  constexpr std::int64_t kTwo16 = 1 << 16;
+  NarrowBoxDivision narrow;
+  const std::int64_t divisor = division.divisor;
+  largest += division.offset;
+  if (!division.direct || division.ties || divisor < 2 || divisor >= kTwo16 || largest >= kTwo16)
+    return narrow;
+  // The largest shift whose reciprocal has 16 bits.
+  while (kTwo16 << (narrow.shift + 1) <= divisor * (kTwo16 - 1))
+    ++narrow.shift;
+  const std::int64_t power = kTwo16 << narrow.shift;
+  const std::int64_t reciprocal = (power + divisor - 1) / divisor;
+  narrow.offset = static_cast<std::uint16_t>(division.offset);
+  narrow.reciprocal = static_cast<std::uint16_t>(reciprocal);
+  // What the reciprocal is too large by moves no quotient if it adds up to less than 1 / divisor.
+  narrow.serves = reciprocal < kTwo16 && (reciprocal * divisor - power) * largest < power;
+  return narrow;
+}
+
 }  // namespace convolve

@@ -28,6 +28,13 @@ std::optional<BoxWeight> box_weight(const Mask& mask);
 /// 255x255 code values of 16 bits just fit: 4,261,413,375.
 bool box_sums_fit(const FrameFormat& format, const Mask& mask);
 
+/// True for boxes over bytes whose rows the CPU sums before their columns, in registers
+/// (kernels/cpu/box_narrow-inl.h), where a NarrowBoxDivision serves.
+constexpr bool is_narrow_box(int width, int height) {
+  constexpr int kMostRows = 8;  // Their sums stay in the cache of the first level.
+  return (width == 3 || width == 5) && height <= kMostRows;
+}
+
 /// True if the sum of a column below the mask fits 16 bits in every filtered component of `plane`.
 bool box_packed(const PlaneFormat& plane, const Mask& mask);
 
@@ -79,6 +86,21 @@ CONVOLVE_HD inline int box_code(std::uint32_t sum, const BoxDivision& d, int max
   const int code = static_cast<int>(quotient) - d.subtract;
   return code < 0 ? 0 : (code > max_code ? max_code : code);
 }
+
+/// A division of 16 bits for sums of as many, as processors multiply twice as many of those at
+/// once:
+///
+///   code = ((sum + offset) * reciprocal >> 16) >> shift.
+struct NarrowBoxDivision {
+  bool serves = false;
+  int shift = 0;
+  std::uint16_t offset = 0;
+  std::uint16_t reciprocal = 0;
+};
+
+/// The same as `division` for sums of 0 .. `largest`. It serves if that is direct and has no ties,
+/// and if the reciprocal of 16 bits gives the quotients of all numerators.
+NarrowBoxDivision make_narrow_division(const BoxDivision& division, std::int64_t largest);
 
 /// The epilogue for sums of differences from black, each counted once, whatever the weight: for
 /// real masks, and where whole numbers do not fit. `in_float` says that the sums are also below

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/weights/box.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/cpu/component_task.h"
 
@@ -13,7 +14,8 @@ namespace convolve {
 struct BytePart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
-  DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
+  DigitEpilogue digits;        ///< `general` is the task's; the rest is of forms of dot products.
+  NarrowBoxDivision division;  ///< Of kernel box, in the place of the epilogue if it serves.
 };
 
 /// Components of a plane that share step and size (see ComponentGroup): their samples are parted,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/weights/box.h"
 #include "kernels/cpu/job/cpu_job.h"
 
 namespace convolve {
@@ -80,6 +81,10 @@ void CpuJob::set_epilogue(BytePart& part, const Component& component,
         make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
   else
     part.digits.general = epilogue_of(component, arguments);
+  if (const BoxWeight* weight = weights_->as<BoxWeight>())
+    part.division = make_narrow_division(
+        make_box_division(component, mask(), *weight, scale, bias, plan_.rational),
+        mask().taps() * component.max_code());
   part.task.epilogue = part.digits.general;
   part.task.reciprocals = make_reciprocals(part.task.epilogue);
 }
@@ -147,7 +152,9 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
         add_piece({part, {}, {}}, Work::kCopy);
         continue;
       }
-      BytePart byte_part{part, component.filtered, {}};
+      BytePart byte_part;
+      byte_part.task = part;
+      byte_part.filtered = component.filtered;
       set_epilogue(byte_part, component, arguments);
       task.add(byte_part);
     }

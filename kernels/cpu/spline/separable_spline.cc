@@ -34,7 +34,7 @@ void analyse_columns(const SplineKernel& k, int x) {
   const int columns = strip_columns(task, x), spacing = k.column.spacing();
   const int intervals = k.column.analysis_count(task.height) + kSplineOrder - 1;
   ByteTask bytes;
-  bytes.add({task, true, {}});
+  bytes.add({task, true, {}, {}});
   const bool in_picture = bytes.lies_alone() && columns % kVectorColumns == 0;
   IntervalSums sums(k.column, k.workspace.sums, columns);
   for (int i = 0; i < intervals && !task.stopped(); ++i) {
@@ -56,7 +56,7 @@ void analyse_columns(const SplineKernel& k, int x) {
 void analyse_rows(const SplineKernel& k, int begin, int end) {
   const ComponentTask& task = k.task;
   ByteTask bytes;
-  bytes.add({task, true, {}});
+  bytes.add({task, true, {}, {}});
   std::uint8_t* const line[] = {k.workspace.source.at<std::uint8_t>(0)};
   float* const coefficients = k.workspace.intermediate.at<float>(0);
   for (int y = begin; y < end && !task.stopped(); ++y) {
