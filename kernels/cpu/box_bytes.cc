@@ -178,7 +178,7 @@ HWY_INLINE void finish_columns(const BytePart& part, const Sum* sums, int width,
 #endif
   const ComponentTask& task = part.task;
   const auto none = hn::Set(Words(), black);
-  with_codes(task.epilogue, task.reciprocals, [=](const auto& codes_of) HWY_ATTR {
+  with_codes(task.epilogue, task.reciprocals, Sums::kExact, [=](const auto& codes_of) HWY_ATTR {
     WindowMaker<Sum> maker(sums, width);
     for (int begin = 0; begin < count; begin += kBoxWindows) {
       const int made = std::min(kBoxWindows, count - begin);

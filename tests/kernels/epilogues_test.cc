@@ -60,6 +60,17 @@ TestMaskPtr random_integers(int width, int height, int most, double divisor) {
   return typed_mask(name, width, height, std::move(weights), divisor);
 }
 
+/// Weights of one digit that add up to thousands: sums that no float holds become codes far beyond
+/// the range.
+TestMaskPtr large_gain(int width, int height) {
+  Random random(static_cast<std::uint64_t>(width * height));
+  std::vector<double> weights;
+  for (int k = 0; k < width * height; ++k)
+    weights.push_back((k == 0 ? 127 : random.integer(-127, 127)) * 0.244100881);
+  return typed_mask("gain-" + std::to_string(width) + "x" + std::to_string(height), width, height,
+                    std::move(weights));
+}
+
 std::vector<Scene> dense_scenes() {
   const std::vector<std::string> most = {"tensor-", "coarsened-", "basic"};
   const std::vector<std::string> all = {"tensor-",       "coarsened-",      "basic",
@@ -79,6 +90,7 @@ std::vector<Scene> dense_scenes() {
       {random_integers(13, 12, 40, 333), ways_of({"tensor-"})},
       {random_mask(3, 3, Weights::kReal), ways_of(most)},
       {random_mask(9, 5, Weights::kReal), ways_of({"tensor-"})},
+      {large_gain(27, 15), ways_of(most)},
   };
 }
 

@@ -24,13 +24,19 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Which sums there may be where the epilogue is in float.
+enum class Sums {
+  kExact,   ///< Those that a float holds.
+  kRounded  ///< Of 32 bits, which become the nearest floats: those of digits of real weights.
+};
+
 #if HWY_TARGET == HWY_SCALAR
 
 using Words = hn::ScalableTag<std::int32_t>;
 
 /// Calls `use` with what makes codes, which may still lie outside of bytes, of vectors of sums.
 template <class Use>
-HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals&, const Use& use) {
+HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals&, Sums, const Use& use) {
   use([&e](hn::Vec<Words> sums) {
     const std::int32_t sum = hn::GetLane(sums);
     return hn::Set(Words(), e.in_float ? finish(static_cast<float>(sum), e.narrow, e.max_code)
@@ -59,15 +65,16 @@ HWY_INLINE hn::Vec<Words> general_codes(hn::Vec<Words> sums, const EpilogueOf<Re
   }
 }
 
-/// True if no value of a sum that `Real` may hold leaves the bits that quick_codes() has for it: 23
-/// with the sign, or 32.
+/// True if no value of a sum leaves the bits that quick_codes() has for it: 23 with the sign,
+/// or 32.
 template <class Real>
-HWY_INLINE bool quick_codes_serve(const EpilogueOf<Real>& e, Rounding rounding) {
-  constexpr Real kLargestSum = sizeof(Real) == sizeof(float) ? 16777216 : 2147483648.0;
+HWY_INLINE bool quick_codes_serve(const EpilogueOf<Real>& e, Rounding rounding, Sums sums) {
+  const bool exact = sizeof(Real) == sizeof(float) && sums == Sums::kExact;
+  const Real largest_sum = exact ? Real(16777216) : Real(2147483648.0);
   constexpr Real kLargest = sizeof(Real) == sizeof(float) ? 4194304 : 2147483648.0;
   const Real scale = std::abs(rounding == Rounding::kLinear ? e.scale : e.numerator / e.divisor);
   const Real base = std::abs(rounding == Rounding::kLinear ? e.base : e.offset / e.divisor);
-  return rounding != Rounding::kRemainder && scale * kLargestSum + base < kLargest;
+  return rounding != Rounding::kRemainder && scale * largest_sum + base < kLargest;
 }
 
 /// Codes before they are clamped, where quick_codes_serve(): additions round them.
@@ -100,8 +107,8 @@ HWY_INLINE hn::Vec<Words> codes_of_sums(hn::Vec<Words> sums, const EpilogueOf<Re
 
 template <Rounding kWay, class Real, class Use>
 HWY_INLINE void with_rounded_codes(const EpilogueOf<Real> e, const Reciprocal<Real> reciprocal,
-                                   int most, const Use& use) {
-  if (quick_codes_serve(e, kWay))
+                                   int most, Sums sums, const Use& use) {
+  if (quick_codes_serve(e, kWay, sums))
     use([=](hn::Vec<Words> sums) HWY_ATTR {
       return codes_of_sums<kWay, kWay != Rounding::kRemainder>(sums, e, reciprocal, most);
     });
@@ -143,14 +150,14 @@ HWY_INLINE void with_wide_codes(const EpilogueOf<double>& e, const Reciprocal<do
 
 template <class Real, class Use>
 HWY_INLINE void with_codes(const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal, int most,
-                           const Use& use) {
+                           Sums sums, const Use& use) {
   switch (rounding_of(e, reciprocal)) {
     case Rounding::kLinear:
-      return with_rounded_codes<Rounding::kLinear>(e, reciprocal, most, use);
+      return with_rounded_codes<Rounding::kLinear>(e, reciprocal, most, sums, use);
     case Rounding::kQuotient:
-      return with_rounded_codes<Rounding::kQuotient>(e, reciprocal, most, use);
+      return with_rounded_codes<Rounding::kQuotient>(e, reciprocal, most, sums, use);
     case Rounding::kRemainder:
-      return with_rounded_codes<Rounding::kRemainder>(e, reciprocal, most, use);
+      return with_rounded_codes<Rounding::kRemainder>(e, reciprocal, most, sums, use);
   }
 }
 
@@ -158,11 +165,12 @@ HWY_INLINE void with_codes(const EpilogueOf<Real>& e, const Reciprocal<Real>& re
 /// bytes. The function has copies of the epilogue's constants: the compiler would load others again
 /// after each store of bytes, which might be theirs.
 template <class Use>
-HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals& reciprocals, const Use& use) {
+HWY_INLINE void with_codes(const Epilogue& e, const Reciprocals& reciprocals, Sums sums,
+                           const Use& use) {
   if (e.in_float)
-    with_codes(e.narrow, reciprocals.narrow, e.max_code, use);
+    with_codes(e.narrow, reciprocals.narrow, e.max_code, sums, use);
   else
-    with_codes(e.wide, reciprocals.wide, e.max_code, use);
+    with_codes(e.wide, reciprocals.wide, e.max_code, sums, use);
 }
 
 #endif

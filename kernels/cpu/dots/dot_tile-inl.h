@@ -102,7 +102,7 @@ HWY_INLINE void finish_tile(const DotSums& sum, const DotBlock& block, int x, in
 template <class Real>
 HWY_INLINE bool finishes_quickly(const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal) {
   return rounding_of(e, reciprocal) == Rounding::kQuotient &&
-         quick_codes_serve(e, Rounding::kQuotient);
+         quick_codes_serve(e, Rounding::kQuotient, Sums::kExact);
 }
 
 template <class Stored, class Real>
@@ -119,7 +119,7 @@ template <class Stored>
 HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
                                 const Reciprocals& reciprocals, const DotBlock& block, int x,
                                 int count) {
-  with_codes(e, reciprocals, [&](const auto& codes_of) HWY_ATTR {
+  with_codes(e, reciprocals, Sums::kRounded, [&](const auto& codes_of) HWY_ATTR {
     finish_tile<Stored>(sum, block, x, count, codes_of);
   });
 }

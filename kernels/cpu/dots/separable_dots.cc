@@ -51,7 +51,7 @@ HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& ta
 
 HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
                            const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {
-  with_codes(task.epilogue, task.reciprocals, [=](const auto& code_of) {
+  with_codes(task.epilogue, task.reciprocals, Sums::kRounded, [=](const auto& code_of) {
     for (int x = 0; x < count; ++x) {
       auto sum = static_cast<std::uint32_t>(start);
       for (int j = 0; j < taps.width(); ++j)
@@ -115,7 +115,7 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
                            const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {
   const int pairs = static_cast<int>(taps.row().size());
   const std::int32_t* const weights = taps.row().data();
-  with_codes(task.epilogue, task.reciprocals, [=](const auto& codes_of) HWY_ATTR {
+  with_codes(task.epilogue, task.reciprocals, Sums::kRounded, [=](const auto& codes_of) HWY_ATTR {
     const Pairs d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     const auto first = hn::Set(Words(), start);
