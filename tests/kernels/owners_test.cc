@@ -75,7 +75,7 @@ class Owned {
   bool good() const { return good_; }
   const FrameView& frame(int n) const { return views_[n % 2]; }
   cudaStream_t stream_of(int n) const { return static_cast<cudaStream_t>(frame(n).owner_stream); }
-  /// What the first stream is given next begins some milliseconds later.
+  /// Delays all further work of the first stream by some milliseconds.
   bool hold_up() {
     return cudaLaunchHostFunc(
                streams_[0],
@@ -155,7 +155,7 @@ TEST_P(Owners, LendTheirStreamToDevicesByTurns) {
       const Owned owned(format_, same_stream);
       const DeviceFrame end(format_);
       ASSERT_TRUE(owned.good());
-      // What the kernels' own streams do not know of.
+      // The devices' own streams do not wait for this copy by themselves.
       ASSERT_TRUE(enqueue_copy(owned.frame(0), start_.view(), owned.stream_of(0)));
       for (int n = 0; n < length; ++n)
         ASSERT_TRUE(step_on(*convolvers[n % 2], n % 2, step, owned, n));

@@ -167,7 +167,7 @@ Status DeviceCore::begin(FrameSlot& slot, const FrameStreams& streams) {
   Status status = streams.kernels == last_kernels_ ? Status() : follow_owner();
   if (status.ok()) status = slot.begin(streams, last_kernels_);
   if (status.ok()) last_kernels_ = streams.kernels;
-  // What others have enqueued there, they may not have waited for.
+  // Kernels of other elements that came before on that stream may still run.
   if (streams.of_owner) writes_.add_anything();
   return status;
 }
