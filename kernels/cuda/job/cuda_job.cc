@@ -292,10 +292,10 @@ Status CudaJob::enqueue(FrameSlot& slot, FrameTransfer& transfer, const FrameFor
   return status.ok() ? transfer.give_back(out) : status;
 }
 
-/// The streams of a frame that goes as a whole, or of a field.
+/// The streams of a frame that goes as a whole, or of a field. Pieces are copied on stream().
 FrameStreams CudaJob::streams_of(const FrameTransfer& transfer, const FrameFormat& format) const {
   if (!transfer.crosses_bus() || transfer.brings_to_owner())
-    return core_->streams_on_device(transfer.owner_that_may_wait());
+    return core_->streams_on_device(pieces_ ? nullptr : transfer.owner_that_may_wait());
   // The kernels of a second field wait for the first one's copy back.
   const bool field = format.planes[0].rows != format_.planes[0].rows;
   return core_->streams(/*may_share=*/transfer.crosses_twice() && !field && !pieces_);
