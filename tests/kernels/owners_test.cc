@@ -34,7 +34,8 @@ struct Scene {
   int length;
 };
 
-// Longer than a plan's frames between two that are timed, which run on the device's own stream.
+// Small ones longer than a plan's frames between two that are timed, which run on the device's own
+// stream.
 constexpr Scene kScenes[] = {
     {"grey_4k", Arrangement::kPacked1, kU8, 3840, 2160, 24},
     {"grey_small", Arrangement::kPacked1, kU8, 640, 480, 75},
@@ -210,6 +211,50 @@ TEST_P(Owners, MayGoBeforeTheirFramesAreOver) {
     if (HasFatalFailure()) return;
   }
 }
+
+/// Sums of so many taps take longer than a launch may, so a frame goes in pieces.
+constexpr Scene kLongScene = {"grey_4k", Arrangement::kPacked1, kU8, 3840, 2160, 3};
+constexpr int kLongSide = 255;
+constexpr double kLongFrameUs = 120000;  ///< Twice what one launch is allowed.
+
+class OwnersOfLongFrames : public Owners {};
+
+/// All frames are sent before the time of any is known, when the device still takes them for short
+/// ones. What fills the first and each copy of a piece must come where the owner's work ends.
+TEST_P(OwnersOfLongFrames, SeeAllPiecesInTheirOrder) {
+  const int length = GetParam().length;
+  for (const bool same_stream : {true, false})
+    for (const Border border : {Border::kReplicate, Border::kWrap}) {
+      SCOPED_TRACE(std::string(same_stream ? "one stream" : "two streams") +
+                   (border == Border::kWrap ? ", wrap" : ", replicate"));
+      Step step;
+      step.kernel = KernelKind::kBasic;
+      step.mask = random_rank1_mask(kLongSide, kLongSide, Weights::kRational);
+      step.how.border = border;
+      const std::unique_ptr<Convolver> made = convolver(0, step);
+      ASSERT_NE(made, nullptr);
+      ASSERT_GT(made->plan().predicted_us, kLongFrameUs);
+      Owned owned(format_, same_stream);
+      const DeviceFrame end(format_);
+      ASSERT_TRUE(owned.good() && owned.hold_up());
+      ASSERT_TRUE(enqueue_copy(owned.frame(0), start_.view(), owned.stream_of(0)));
+      std::vector<std::unique_ptr<FrameInFlight>> sent;
+      for (int n = 0; n < length; ++n) {
+        ASSERT_TRUE(made->run(owned.frame(n), owned.frame(n + 1), step.how).ok());
+        auto frame = devices_[0]->send();
+        ASSERT_TRUE(frame.ok());
+        sent.push_back(std::move(frame.value()));
+      }
+      for (const std::unique_ptr<FrameInFlight>& frame : sent)
+        ASSERT_TRUE(frame->finish().ok());
+      ASSERT_TRUE(enqueue_copy(end.view(), owned.frame(length), owned.stream_of(length)));
+      truths_.clear();  // They do not tell borders apart.
+      expect_end(step, end);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, OwnersOfLongFrames, ::testing::Values(kLongScene),
+                         [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Scenes, Owners, ::testing::ValuesIn(kScenes),
                          [](const auto& row) { return row.param.name; });
