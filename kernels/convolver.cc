@@ -92,6 +92,8 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
     if (!job.ok()) return job.status();
     std::unique_ptr<Convolver> convolver(new Convolver());
     convolver->format_ = format;
+    convolver->scale_ = options.scale;
+    convolver->bias_ = options.bias;
     convolver->plan_ = std::move(planned.value().plan);
     convolver->plan_.storage = job.value()->storage();
     convolver->weights_ = std::move(planned.value().weights);
@@ -102,7 +104,7 @@ Result<std::unique_ptr<Convolver>> Convolver::create(const FrameFormat& format, 
 }
 
 bool Convolver::serves(double scale, double bias) const {
-  return plan_serves(format_, plan_, *weights_, scale, bias);
+  return (scale == scale_ && bias == bias_) || plan_serves(format_, plan_, *weights_, scale, bias);
 }
 
 const Mask& Convolver::mask() const {

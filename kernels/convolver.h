@@ -73,6 +73,8 @@ class Convolver {
   Convolver() = default;
 
   FrameFormat format_;
+  double scale_ = 1;  ///< What the plan was made for, and so serves.
+  double bias_ = 0;
   Plan plan_;
   std::shared_ptr<const PreparedWeights> weights_;  ///< The mask, and what it became for the plan.
   std::shared_ptr<Device> device_;

@@ -160,7 +160,6 @@ static void gst_cuda_convolve_before_transform(GstBaseTransform* trans, GstBuffe
   }
   guarded(self, false, [&] {
     self->parts->stream.prepare(buffer, snapshot(self));
-    publish(self);
     return true;
   });
 }

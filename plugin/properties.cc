@@ -42,10 +42,11 @@ Status files_are_off() {
 Result<Edit> mask_edit(Result<MaskSource> parsed, std::string text, bool from_file) {
   if (!parsed.ok()) return parsed.status();
   auto mask = std::make_shared<const MaskSource>(std::move(parsed.value()));
+  auto shared_text = std::make_shared<const std::string>(std::move(text));
   Edit edit;
-  edit.apply = [mask, text = std::move(text), from_file](Settings& settings) {
+  edit.apply = [mask, shared_text, from_file](Settings& settings) {
     settings.mask = mask;
-    settings.mask_text = text;
+    settings.mask_text = shared_text;
     settings.mask_from_file = from_file;
   };
   edit.needs_plan = true;
@@ -105,7 +106,8 @@ bool same_device(const Settings& a, const Settings& b) {
 
 }  // namespace
 
-Settings::Settings() : mask(default_mask()) {}
+Settings::Settings()
+    : mask_text(std::make_shared<const std::string>("identity")), mask(default_mask()) {}
 
 void install_properties(GObjectClass* object_class) {
   const auto install = [object_class](PropertyId id, GParamSpec* spec) {
@@ -120,7 +122,7 @@ void install_properties(GObjectClass* object_class) {
           "size and anchor ('9x1: ...', '3x3+0+0: ...') or a divisor ('1 2 1 / 4'); a name with "
           "arguments ('gaussian:2', 'motion:15,30'); or '@file', unless mask-files is false. Any "
           "size up to 255x255",
-          defaults.mask_text.c_str(), kAnyTime));
+          defaults.mask_text->c_str(), kAnyTime));
   install(kPropMaskMatrix,
           gst_param_spec_array(
               "mask-matrix", "Mask matrix",
@@ -180,9 +182,10 @@ void install_properties(GObjectClass* object_class) {
           g_param_spec_int("async-depth", "Frames in flight",
                            "Frames that may be in flight on the GPU behind the one that comes in; "
                            "each is pushed as soon as it is finished, and as many durations are "
-                           "reported as latency. 0 = none; -1 = 0 in live pipelines and where "
-                           "framerate or latency are unknown, else 3 for frames below 24 MiB and 2 "
-                           "for larger ones",
+                           "reported as latency. 0 = none; -1 = 0 in live pipelines, where "
+                           "framerate or latency are unknown, and from CUDA memory to CUDA memory "
+                           "with GStreamer 1.24 or newer, else 3 for frames below 24 MiB and 2 for "
+                           "larger ones",
                            -1, 8, defaults.async_depth, kAnyTime));
   install(kPropActivePlan,
           g_param_spec_string("active-plan", "Active plan",
@@ -193,7 +196,7 @@ void install_properties(GObjectClass* object_class) {
           g_param_spec_boxed("stats", "Statistics",
                              "Since READY: frames, of these passthrough-frames, backend-switches, "
                              "bytes-in, bytes-out, kernel-ns-last (time in kernels for the last "
-                             "frame that was timed, one of 16 until stats is read; 0 = unknown), "
+                             "frame that was timed, one of 64 until stats is read; 0 = unknown), "
                              "frames-in-flight now; of the last measured-frames "
                              "(up to 256, from the first reading on) host-copy-ns, upload-ns, "
                              "kernels-ns, download-ns and waiting-ns, each with -mean, -p50 and "
@@ -301,7 +304,7 @@ std::string refusal_of_start(const Properties& properties) {
 void read_property(const Settings& settings, guint id, GValue* value) {
   switch (id) {
     case kPropMask:
-      g_value_set_string(value, settings.mask_text.c_str());
+      g_value_set_string(value, settings.mask_text->c_str());
       break;
     case kPropMaskMatrix:
       matrix_from_mask(*settings.mask, value);

@@ -42,9 +42,10 @@ enum PropertyId : guint {
   kPropStats,
 };
 
-/// What the user asked for. A copy is a snapshot.
+/// What the user asked for. A copy is a snapshot, taken for each frame: so the text of the mask,
+/// which may be megabytes long, is shared as its weights are.
 struct Settings {
-  std::string mask_text = "identity";
+  std::shared_ptr<const std::string> mask_text;
   std::shared_ptr<const convolve::MaskSource> mask;
   bool mask_from_file = false;
   bool mask_files = true;  ///< May `mask` name files? Once false it stays false.

@@ -78,6 +78,7 @@ void Stream::prepare(GstBuffer* buffer, const Settings& settings) {
   const bool left_cuda = depth_ > 0 && !session_.on_cuda();
   if (planned || left_cuda || wanted != wanted_) drain();
   session_.update(settings);
+  if (planned) published_();
   if (planned || left_cuda || wanted != wanted_) set_depth(wanted);
   // The CPU writes system memory only.
   if (session_.only_output_in_cuda_memory() && !session_.may_have_cuda())

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <utility>
 
 #include "tests/support/element.h"
 
@@ -52,7 +53,7 @@ using check::Harness;
 using check::Settings;
 
 constexpr int kMostAllocations = 2000;
-constexpr char kMask[] = "1 2 3; 4 5 6; 7 8 10";
+constexpr const char* kMask = "1 2 3; 4 5 6; 7 8 10";
 
 /// Runs `entry` with its first allocation failing, then its second, and so on until it needs no
 /// more; gives how many failed. An exception that leaves the element ends the process.
@@ -90,14 +91,15 @@ class Exhausted : public testing::Test {
 };
 
 TEST_F(Exhausted, FramesAndPassthrough) {
-  // Masks whose text is longer than what a string holds in itself.
-  for (const char* mask : {kMask, "0 0 0; 0 1 0; 0 0 0 / 1"}) {
+  // A frame that is passed on takes no memory at all.
+  for (const auto& [mask, filters] : {std::pair{kMask, true}, {"0 0 0; 0 1 0; 0 0 0 / 1", false}}) {
     SCOPED_TRACE(mask);
     Harness harness(Settings{{"mask", mask}, {"backend", "cpu"}});
     harness.set_caps(info_);
     harness.filter(frame_);
     GstBuffer* buffer = check::make_buffer(frame_);
-    EXPECT_GT(exhaust([&] { gst_harness_push(harness.get(), gst_buffer_ref(buffer)); }), 0);
+    const int failures = exhaust([&] { gst_harness_push(harness.get(), gst_buffer_ref(buffer)); });
+    EXPECT_EQ(failures > 0, filters) << failures;
     gst_buffer_unref(buffer);
     while (GstBuffer* output = harness.pull_buffer())
       gst_buffer_unref(output);
@@ -109,7 +111,8 @@ TEST_F(Exhausted, Properties) {
   Harness harness(Settings{{"mask", kMask}, {"backend", "cpu"}});
   EXPECT_GT(exhaust([&] { g_object_set(harness.element(), "mask", "gaussian:2", nullptr); }), 0);
   harness.set("mask", kMask);
-  EXPECT_GT(exhaust([&] {
+  // Whoever reads a property gets a copy of GLib's; the element itself makes none.
+  EXPECT_EQ(exhaust([&] {
               gchar* text = nullptr;
               g_object_get(harness.element(), "mask", &text, nullptr);
               g_free(text);
@@ -121,8 +124,7 @@ TEST_F(Exhausted, Properties) {
 TEST_F(Exhausted, Contexts) {
   Harness harness(Settings{{"mask", kMask}, {"backend", "cpu"}});
   GstContext* context = gst_context_new("a.foreign.context", TRUE);
-  // Copies the settings, whose text is longer than what a string holds in itself.
-  EXPECT_GT(exhaust([&] { gst_element_set_context(harness.element(), context); }), 0);
+  exhaust([&] { gst_element_set_context(harness.element(), context); });
   gst_context_unref(context);
   expect_works(harness);
 }
