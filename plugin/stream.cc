@@ -45,6 +45,7 @@ void Stream::stop() {
 bool Stream::set_format(GstCaps* input, GstCaps* output, const Settings& settings) {
   kind_ = kind_of_stream(trans_, input);
   const bool ok = session_.set_format(input, output, settings);
+  kind_.handed_over = session_.hands_over();
   set_depth(ok ? chosen_depth(settings.async_depth, kind_) : 0);
   return ok;
 }

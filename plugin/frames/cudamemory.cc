@@ -83,6 +83,10 @@ bool knows_cuda_memory() {
   return !has_streams() || stream_calls().complete();
 }
 
+bool cuda_memory_has_streams() {
+  return stream_calls().complete();
+}
+
 bool is_in_cuda_memory(GstBuffer* buffer) {
   const guint count = gst_buffer_n_memory(buffer);
   for (guint n = 0; n < count; ++n)

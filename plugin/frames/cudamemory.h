@@ -16,6 +16,9 @@ namespace cudaconvolve {
 /// known. Makes no CUDA call.
 bool knows_cuda_memory();
 
+/// True if CUDA memory may have a stream, which work with it can be put on: from GStreamer 1.24 on.
+bool cuda_memory_has_streams();
+
 /// True if `buffer` has memory, and all of it is CUDA memory.
 bool is_in_cuda_memory(GstBuffer* buffer);
 

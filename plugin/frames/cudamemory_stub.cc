@@ -7,6 +7,9 @@ namespace cudaconvolve {
 bool knows_cuda_memory() {
   return false;
 }
+bool cuda_memory_has_streams() {
+  return false;
+}
 bool is_in_cuda_memory(GstBuffer*) {
   return false;
 }

@@ -41,7 +41,7 @@ StreamKind kind_of_stream(GstBaseTransform* trans, const GstCaps* caps) {
 
 int chosen_depth(int async_depth, const StreamKind& stream) {
   if (async_depth >= 0) return async_depth;
-  if (stream.live || !stream.known) return 0;
+  if (stream.live || !stream.known || stream.handed_over) return 0;
   return stream.frame_bytes < kFramesOfOneMore ? kUsualDepth + 1 : kUsualDepth;
 }
 

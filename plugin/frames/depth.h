@@ -16,14 +16,16 @@ struct StreamKind {
   bool known = false;
   GstClockTime frame_duration = GST_CLOCK_TIME_NONE;
   std::size_t frame_bytes = 0;
+  /// Frames are pushed before they are finished, on the streams of their memory.
+  bool handed_over = false;
 };
 
 /// Asks upstream, which must not be waiting for this thread.
 StreamKind kind_of_stream(GstBaseTransform* trans, const GstCaps* caps);
 
 /// The depth for `async-depth`: -1 means none where frames are awaited at their time, or where it
-/// is not known that they are not, and else as many as keep both directions of the bus busy: 3, or
-/// 2 of large frames.
+/// is not known that they are not, or where they are handed over; and else as many as keep both
+/// directions of the bus busy: 3, or 2 of large frames.
 int chosen_depth(int async_depth, const StreamKind& stream);
 
 /// Adds what frames in flight take to the answer of a LATENCY query.

@@ -18,16 +18,20 @@ namespace {
 /// Kernels are timed in the first frame of a job and then in one of so many. The two events with
 /// time stamps take the device some 4 us: three pieces of a frame of 1080p 120 us in place of 107
 /// (H100).
-constexpr std::uint64_t kTimedOnceIn = 16;
+constexpr std::uint64_t kTimedOnceIn = 64;
 
 /// Up to so many elements have a queue of the driver each for their kernels and copies.
 constexpr long kFewElements = 4;
 
-/// After so many frames that were handed over the host waits for those of the last such wait: then
-/// up to twice as many are on their way, and the device has as many to do while the host wakes.
-constexpr std::uint64_t kFramesOfPace = 8;
-/// Frames whose kernels take so long are waited for one by one.
-constexpr std::chrono::milliseconds kLongKernels{1};
+/// After so much work of frames that were handed over, and at least one, the host waits for those
+/// of the last such wait: then up to twice as much is on its way, and the device has as much to do
+/// while the host wakes. That is one nap of the host's at most (wait.cc).
+constexpr std::chrono::microseconds kPace{500};
+/// Small frames take the host longer than the device, so that it would wait in vain.
+constexpr std::int64_t kMostFramesOfPace = 16;
+/// Frames whose kernels take so long are waited for one by one: a host that wakes late costs them
+/// nothing, and a stop finds none of them ahead.
+constexpr std::chrono::milliseconds kLongKernels{10};
 
 /// The time in which `bytes` bytes cross a bus of 50 GB/s, the rate of the fastest bus measured
 /// (PCIe 5, H100), so that a waiting thread never sleeps past the end of a frame for long.
@@ -280,8 +284,7 @@ Result<FrameSlot*> DeviceCore::end_frame(bool may_hand_over) {
   return slot;
 }
 
-/// Of the first frame it is to be known how long kernels take. Where they take long, the host would
-/// be far ahead, and gains nothing.
+/// Of the first frame it is to be known how long kernels take.
 bool DeviceCore::hands_over() const {
   return !measures_stages_ && frames_ > 1 &&
          std::chrono::nanoseconds(last_kernel_ns_) < kLongKernels;
@@ -290,11 +293,16 @@ bool DeviceCore::hands_over() const {
 /// Frames that are handed over are not waited for one by one.
 Status DeviceCore::pace(FrameSlot& slot) {
   if (slot.kernels_are_timed()) timed_after_ = slot.exchange_kernel_spans(std::move(timed_after_));
-  if (++handed_over_ % kFramesOfPace != 0) return {};
+  const std::chrono::nanoseconds kernels(last_kernel_ns_);
+  const std::int64_t frames =
+      std::clamp<std::int64_t>(kernels.count() > 0 ? kPace / kernels : 1, 1, kMostFramesOfPace);
+  if (++handed_over_ < frames) return {};
+  handed_over_ = 0;
   Status status;
   if (pace_known_) {
-    const Waiting waiting{std::chrono::duration_cast<std::chrono::microseconds>(
-        std::chrono::nanoseconds(last_kernel_ns_) * kFramesOfPace)};
+    // Sleeping too long by a quarter costs nothing, as the device has as much to do again.
+    const auto expected = std::chrono::duration_cast<std::chrono::microseconds>(frames * kernels);
+    const Waiting waiting{expected, expected / 4};
     status = wait_for(paced_.get(), context_.device, stop_.get(), waiting);
     // The owners' streams wait on, whatever the stop is for.
     if (status.code() == Code::kStopped) return {};
