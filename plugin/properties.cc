@@ -196,7 +196,7 @@ void install_properties(GObjectClass* object_class) {
           g_param_spec_boxed("stats", "Statistics",
                              "Since READY: frames, of these passthrough-frames, backend-switches, "
                              "bytes-in, bytes-out, kernel-ns-last (time in kernels for the last "
-                             "frame that was timed, one of 64 until stats is read; 0 = unknown), "
+                             "frame that was timed, one of 16 until stats is read; 0 = unknown), "
                              "frames-in-flight now; of the last measured-frames "
                              "(up to 256, from the first reading on) host-copy-ns, upload-ns, "
                              "kernels-ns, download-ns and waiting-ns, each with -mean, -p50 and "

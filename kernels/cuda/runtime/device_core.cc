@@ -18,7 +18,7 @@ namespace {
 /// Kernels are timed in the first frame of a job and then in one of so many. The two events with
 /// time stamps take the device some 4 us: three pieces of a frame of 1080p 120 us in place of 107
 /// (H100).
-constexpr std::uint64_t kTimedOnceIn = 64;
+constexpr std::uint64_t kTimedOnceIn = 16;
 
 /// Up to so many elements have a queue of the driver each for their kernels and copies.
 constexpr long kFewElements = 4;
