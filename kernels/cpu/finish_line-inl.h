@@ -36,6 +36,22 @@ inline constexpr Real kRounding = sizeof(Real) == sizeof(float) ? Real(12582912)
 /// The bits of the first one.
 inline constexpr std::int32_t kRoundingBits = 0x4B400000;
 
+/// Floats rounded to whole numbers: |value| < 2^22.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> nearest_words(D, hn::Vec<D> value) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm512_cvtps_epi32(value.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm256_cvtps_epi32(value.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
+  return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm_cvtps_epi32(value.raw)};
+#else
+  const hn::Rebind<std::int32_t, D> d_words;
+  const auto rounded = hn::Add(value, hn::Set(D(), kRounding<float>));
+  return hn::Sub(hn::BitCast(d_words, rounded), hn::Set(d_words, kRoundingBits));
+#endif
+}
+
 /// How sums become codes.
 enum class Rounding {
   kLinear,     ///< By one multiply-add,
@@ -53,6 +69,12 @@ HWY_INLINE Rounding rounding_of(const EpilogueOf<Real>& e, const Reciprocal<Real
                                        : Rounding::kRemainder;
 }
 
+/// t / D, as near as quotient.h says.
+template <class D, class Real = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> quotient_vector(D d, hn::Vec<D> t, const Reciprocal<Real>& reciprocal) {
+  return hn::MulAdd(t, hn::Set(d, reciprocal.high), hn::Mul(t, hn::Set(d, reciprocal.low)));
+}
+
 /// The value that is rounded to the code, where no remainder decides.
 template <Rounding kWay, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> value_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
@@ -60,8 +82,8 @@ HWY_INLINE hn::Vec<D> value_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e,
   static_assert(kWay != Rounding::kRemainder);
   if constexpr (kWay == Rounding::kLinear)
     return hn::MulAdd(hn::Set(d, e.scale), s, hn::Set(d, e.base));
-  const auto t = hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset));
-  return hn::MulAdd(t, hn::Set(d, reciprocal.high), hn::Mul(t, hn::Set(d, reciprocal.low)));
+  return quotient_vector(d, hn::MulAdd(hn::Set(d, e.numerator), s, hn::Set(d, e.offset)),
+                         reciprocal);
 }
 
 /// finish() of core/base/epilogue.h, still in Real: integers 0 .. high.
@@ -90,8 +112,7 @@ HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e
   }
 }
 
-/// The same as whole numbers of 32 bits. Of floats an addition rounds them, which takes less than
-/// to round and to convert.
+/// The same as whole numbers of 32 bits. Floats are rounded by what converts them.
 template <Rounding kWay, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> finish_words(D d, hn::Vec<D> s,
                                                              const EpilogueOf<Real>& e,
@@ -103,10 +124,8 @@ HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> finish_words(D d, hn::Vec<D> s,
   } else if constexpr (kWay == Rounding::kRemainder) {
     return hn::ConvertTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
   } else {
-    const auto value =
-        hn::Clamp(value_vector<kWay>(d, s, e, reciprocal), hn::Zero(d), hn::Set(d, high));
-    const auto rounded = hn::Add(value, hn::Set(d, kRounding<float>));
-    return hn::Sub(hn::BitCast(d_words, rounded), hn::Set(d_words, kRoundingBits));
+    return nearest_words(
+        d, hn::Clamp(value_vector<kWay>(d, s, e, reciprocal), hn::Zero(d), hn::Set(d, high)));
   }
 }
 

@@ -77,24 +77,37 @@ HWY_INLINE bool quick_codes_serve(const EpilogueOf<Real>& e, Rounding rounding, 
   return rounding != Rounding::kRemainder && scale * largest_sum + base < kLargest;
 }
 
-/// Codes before they are clamped, where quick_codes_serve(): additions round them.
+/// The values that `value_of` makes of sums, rounded to whole numbers.
+template <class Real, class ValueOf>
+HWY_INLINE hn::Vec<Words> rounded_values(hn::Vec<Words> sums, const ValueOf& value_of) {
+  const Words d;
+  const hn::Repartition<Real, Words> d_real;
+  if constexpr (sizeof(Real) == sizeof(float)) {
+    return nearest_words(d_real, value_of(d_real, hn::ConvertTo(d_real, sums)));
+  } else {
+    const hn::Half<Words> d_half;
+    const auto rounded_bits = [&](hn::Vec<decltype(d_half)> half) HWY_ATTR {
+      const auto value = value_of(d_real, hn::PromoteTo(d_real, half));
+      return hn::BitCast(d, hn::Add(value, hn::Set(d_real, kRounding<Real>)));
+    };
+    return hn::ConcatEven(d, rounded_bits(hn::UpperHalf(d_half, sums)),
+                          rounded_bits(hn::LowerHalf(d_half, sums)));
+  }
+}
+
+/// Quotients of sums by the divisor of `reciprocal`, rounded.
+template <class Real>
+HWY_INLINE hn::Vec<Words> quick_quotients(hn::Vec<Words> sums, const Reciprocal<Real>& reciprocal) {
+  return rounded_values<Real>(
+      sums, [&](auto d, auto sum) HWY_ATTR { return quotient_vector(d, sum, reciprocal); });
+}
+
+/// Codes before they are clamped, where quick_codes_serve().
 template <Rounding kWay, class Real>
 HWY_INLINE hn::Vec<Words> quick_codes(hn::Vec<Words> sums, const EpilogueOf<Real>& e,
                                       const Reciprocal<Real>& reciprocal) {
-  const Words d;
-  const hn::Repartition<Real, Words> d_real;
-  const auto rounded = [&](hn::Vec<decltype(d_real)> sum) HWY_ATTR {
-    return hn::Add(value_vector<kWay>(d_real, sum, e, reciprocal),
-                   hn::Set(d_real, kRounding<Real>));
-  };
-  if constexpr (sizeof(Real) == sizeof(float)) {
-    return hn::Sub(hn::BitCast(d, rounded(hn::ConvertTo(d_real, sums))), hn::Set(d, kRoundingBits));
-  } else {
-    const hn::Half<Words> d_half;
-    const auto low = rounded(hn::PromoteTo(d_real, hn::LowerHalf(d_half, sums)));
-    const auto upper = rounded(hn::PromoteTo(d_real, hn::UpperHalf(d_half, sums)));
-    return hn::ConcatEven(d, hn::BitCast(d, upper), hn::BitCast(d, low));
-  }
+  return rounded_values<Real>(
+      sums, [&](auto d, auto sum) HWY_ATTR { return value_vector<kWay>(d, sum, e, reciprocal); });
 }
 
 /// Codes of any sums, before they are clamped if `kQuick`.

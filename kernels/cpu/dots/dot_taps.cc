@@ -26,7 +26,8 @@ DotTaps::DotTaps(const Mask& mask, const DigitWeights& weights)
       anchor_x_(mask.anchor_x),
       anchor_y_(mask.anchor_y),
       digits_(weights.digits),
-      quads_(divide_up(mask.width, kQuadTaps)) {
+      quads_(divide_up(mask.width, kQuadTaps)),
+      magnitude_(weights.magnitude) {
   const int lines = height_ + kMostDotRows - 1;
   words_.reserve(static_cast<std::size_t>(digits_) * lines * words_of_line());
   for (int d = 0; d < digits_; ++d)

@@ -28,6 +28,9 @@ class DotTaps {
   int anchor_x() const { return anchor_x_; }
   int anchor_y() const { return anchor_y_; }
   int digits() const { return digits_; }
+  /// Sum of the weights' magnitudes: no sum of products with codes is larger than that of the
+  /// largest code.
+  double magnitude() const { return magnitude_; }
 
   /// Quads of a row of the mask. The last one ends in zeros where the width is no multiple of four.
   int quads() const { return quads_; }
@@ -49,6 +52,7 @@ class DotTaps {
   int anchor_y_ = 0;
   int digits_ = 1;
   int quads_ = 1;
+  double magnitude_ = 0;
   std::vector<std::int32_t> words_;
 };
 

@@ -12,6 +12,7 @@
 
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -113,6 +114,47 @@ HWY_INLINE void finish_quotients(const DotSums& sum, const DotBlock& block, int 
   });
 }
 
+/// The same where the sums are what is divided.
+template <class Stored, class Real>
+HWY_INLINE void finish_plain_quotients(const DotSums& sum, const DotBlock& block, int x, int count,
+                                       const Reciprocal<Real>& reciprocal) {
+  finish_tile<Stored>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+    return quick_quotients(sums, reciprocal);
+  });
+}
+
+/// How the sums of a tile become codes. Plain are quotients of S + offset, with which the sums
+/// begin.
+enum class TileEnd { kBits, kFloat, kPlainNarrow, kPlainWide, kNarrow, kWide, kSeldom };
+
+/// True for quotients of S + offset, where that fits 32 bits.
+template <class Real>
+HWY_INLINE bool is_plain(const EpilogueOf<Real>& e, double largest_sum) {
+  constexpr double kTwo31 = 2147483648.0;
+  return e.numerator == 1 && largest_sum + std::abs(static_cast<double>(e.offset)) < kTwo31;
+}
+
+HWY_INLINE TileEnd tile_end(const DotTaps& taps, const DigitEpilogue& e,
+                            const Reciprocals& reciprocals) {
+  if (e.quantiser == DigitEpilogue::Quantiser::kBits) return TileEnd::kBits;
+  if (e.quantiser == DigitEpilogue::Quantiser::kFloat) return TileEnd::kFloat;
+  const Epilogue& general = e.general;
+  const double largest_sum = taps.magnitude() * general.max_code;
+  if (general.in_float) {
+    if (!finishes_quickly(general.narrow, reciprocals.narrow)) return TileEnd::kSeldom;
+    return is_plain(general.narrow, largest_sum) ? TileEnd::kPlainNarrow : TileEnd::kNarrow;
+  }
+  if (!finishes_quickly(general.wide, reciprocals.wide)) return TileEnd::kSeldom;
+  return is_plain(general.wide, largest_sum) ? TileEnd::kPlainWide : TileEnd::kWide;
+}
+
+HWY_INLINE std::int32_t first_sum(const DigitEpilogue& e, TileEnd end) {
+  if (end == TileEnd::kPlainNarrow)
+    return e.start + static_cast<std::int32_t>(e.general.narrow.offset);
+  if (end == TileEnd::kPlainWide) return e.start + static_cast<std::int32_t>(e.general.wide.offset);
+  return e.start;
+}
+
 /// Makes samples of the sums of a tile by an epilogue that is seldom needed. Not inlined, as its
 /// registers would be those of the sums.
 template <class Stored>
@@ -124,34 +166,36 @@ HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
   });
 }
 
-/// The tile at column `x`, of which `count` columns are wanted.
+/// The tile at column `x`, of which `count` columns are wanted. Its sums begin with `start`.
 template <class Stored>
-inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block, int x,
-                        int count) {
+inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
+                        std::int32_t start, const DotBlock& block, int x, int count) {
   DotSums sum;
-  sum_powers<Stored>(taps, highest_power<Stored>(taps), 0, block, x, e.start, sum);
-  switch (e.quantiser) {
-    case DigitEpilogue::Quantiser::kBits:
+  sum_powers<Stored>(taps, highest_power<Stored>(taps), 0, block, x, start, sum);
+  const Reciprocals& reciprocals = block.reciprocals;
+  switch (end) {
+    case TileEnd::kBits:
       return finish_tile<Stored>(sum, block, x, count, [&e](hn::Vec<Words> sums) HWY_ATTR {
         return rounded_codes<true>(sums, e);
       });
-    case DigitEpilogue::Quantiser::kFloat:
+    case TileEnd::kFloat:
       return finish_tile<Stored>(sum, block, x, count, [&e](hn::Vec<Words> sums) HWY_ATTR {
         return rounded_codes<false>(sums, e);
       });
-    case DigitEpilogue::Quantiser::kGeneral:
+    case TileEnd::kPlainNarrow:
+      return finish_plain_quotients<Stored>(sum, block, x, count, reciprocals.narrow);
+    case TileEnd::kPlainWide:
+      return finish_plain_quotients<Stored>(sum, block, x, count, reciprocals.wide);
+    case TileEnd::kNarrow:
+      return finish_quotients<Stored>(sum, block, x, count, e.general.narrow, reciprocals.narrow);
+    case TileEnd::kWide:
+      return finish_quotients<Stored>(sum, block, x, count, e.general.wide, reciprocals.wide);
+    case TileEnd::kSeldom:
       break;
-  }
-  if (e.general.in_float) {
-    if (finishes_quickly(e.general.narrow, block.reciprocals.narrow))
-      return finish_quotients<Stored>(sum, block, x, count, e.general.narrow,
-                                      block.reciprocals.narrow);
-  } else if (finishes_quickly(e.general.wide, block.reciprocals.wide)) {
-    return finish_quotients<Stored>(sum, block, x, count, e.general.wide, block.reciprocals.wide);
   }
   DotSums copy;
   copy_sums(sum, copy);
-  finish_seldom<Stored>(copy, e.general, block.reciprocals, block, x, count);
+  finish_seldom<Stored>(copy, e.general, reciprocals, block, x, count);
 }
 
 /// Writes the samples of the tile at column `x`, of which `count` columns are wanted, for wide
@@ -184,12 +228,14 @@ template <class Stored>
 inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block,
                          int begin, int end, int width) {
   const Stride stride = dot_stride(taps);
+  const TileEnd tile = tile_end(taps, e, block.reciprocals);
+  const std::int32_t start = first_sum(e, tile);
   for (int x = begin; x < end; x += stride.step) {
     block.ahead.fetch(block.part, width, x, std::min(stride.step, width - x));
     if (e.wide)
       filter_wide_tile<Stored>(taps, e, block, x, width - x);
     else
-      filter_tile<Stored>(taps, e, block, x, width - x);
+      filter_tile<Stored>(taps, e, tile, start, block, x, width - x);
   }
 }
 

@@ -68,46 +68,141 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
 /// target with vectors of unknown size is compiled (highway_targets.h).
 constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(Pairs()));
 
+/// Sums of a vector of columns for each of kPairRows rows, in two halves.
+struct ColumnSums {
+  hn::Vec<Words> lower[kPairRows], upper[kPairRows];
+};
+
+/// The weights of a pair of lines for even and for odd rows.
+struct LineWeights {
+  hn::Vec<Pairs> of_row[2];
+};
+
+HWY_INLINE LineWeights line_weights(const PairTaps& taps, int pair) {
+  return {{set_pairs(taps.even_rows()[pair]), set_pairs(taps.odd_rows()[pair])}};
+}
+
+/// Adds the pair of `lines` to rows kFirst .. kEnd - 1. Rows 2 and 3 begin a pair after rows 0 and
+/// 1, and so take the weights of the pair before.
+template <int kFirst, int kEnd>
+HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const LineWeights& weights,
+                              const LineWeights& before, ColumnSums& sum) {
+  const Pairs d;
+  const hn::Rebind<std::uint8_t, Pairs> d_codes;
+  const auto first = hn::PromoteTo(d, hn::LoadU(d_codes, lines[0] + x));
+  const auto second = hn::PromoteTo(d, hn::LoadU(d_codes, lines[1] + x));
+  const auto low = hn::InterleaveLower(d, first, second);
+  const auto high = hn::InterleaveUpper(d, first, second);
+  HWY_UNROLL(4)
+  for (int r = kFirst; r < kEnd; ++r) {
+    const auto pair = (r < 2 ? weights : before).of_row[r % 2];
+    sum.lower[r] = add_pair_products(sum.lower[r], low, pair);
+    sum.upper[r] = add_pair_products(sum.upper[r], high, pair);
+  }
+}
+
+/// Adds all pairs of lines: kPairs of them, or any number if that is 0. A number known when
+/// compiling leaves no loop.
+template <int kPairs>
+HWY_INLINE void add_line_pairs(const std::uint8_t* const* lines, const PairTaps& taps, int x,
+                               ColumnSums& sum) {
+  const int pairs = kPairs > 0 ? kPairs : taps.line_pairs();
+  LineWeights before = line_weights(taps, 0);
+  add_line_pair<0, 2>(lines, x, before, before, sum);
+  HWY_UNROLL(8)
+  for (int p = 1; p < pairs - 1; ++p) {
+    const LineWeights weights = line_weights(taps, p);
+    add_line_pair<0, kPairRows>(lines + 2 * p, x, weights, before, sum);
+    before = weights;
+  }
+  add_line_pair<2, kPairRows>(lines + 2 * (pairs - 1), x, before, before, sum);
+}
+
 /// Column sums of kPairRows rows, from codes `begin` .. `end` - 1 of each line that they read.
 /// Calls `fetch` with each column that begins a vector of sums.
-template <class Fetch>
+template <int kPairs, class Fetch>
 HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
                             int end, const Fetch& fetch, std::int16_t* const* sums) {
   const Pairs d;
-  const hn::Rebind<std::uint8_t, Pairs> d_codes;
-  const int pairs = taps.line_pairs();
-  const std::int32_t* const even_rows = taps.even_rows();
-  const std::int32_t* const odd_rows = taps.odd_rows();
   const auto start = hn::Set(Words(), taps.column_start());
   for (int x = begin; x < end; x += kColumnStep) {
     fetch(x);
-    hn::Vec<Words> lower[kPairRows] = {start, start, start, start};
-    hn::Vec<Words> upper[kPairRows] = {start, start, start, start};
-    auto even_before = hn::Zero(d), odd_before = hn::Zero(d);
-    for (int p = 0; p < pairs; ++p) {
-      const auto first = hn::PromoteTo(d, hn::LoadU(d_codes, lines[2 * p] + x));
-      const auto second = hn::PromoteTo(d, hn::LoadU(d_codes, lines[2 * p + 1] + x));
-      const auto low = hn::InterleaveLower(d, first, second);
-      const auto high = hn::InterleaveUpper(d, first, second);
-      const auto even = set_pairs(even_rows[p]), odd = set_pairs(odd_rows[p]);
-      lower[0] = add_pair_products(lower[0], low, even);
-      upper[0] = add_pair_products(upper[0], high, even);
-      lower[1] = add_pair_products(lower[1], low, odd);
-      upper[1] = add_pair_products(upper[1], high, odd);
-      lower[2] = add_pair_products(lower[2], low, even_before);
-      upper[2] = add_pair_products(upper[2], high, even_before);
-      lower[3] = add_pair_products(lower[3], low, odd_before);
-      upper[3] = add_pair_products(upper[3], high, odd_before);
-      even_before = even;
-      odd_before = odd;
-    }
+    ColumnSums sum = {{start, start, start, start}, {start, start, start, start}};
+    add_line_pairs<kPairs>(lines, taps, x, sum);
     // Interleaved within blocks of 16 bytes, and put together within them again.
     for (int r = 0; r < kPairRows; ++r)
-      hn::Store(hn::ReorderDemote2To(d, hn::ShiftRightSame(lower[r], taps.shift()),
-                                     hn::ShiftRightSame(upper[r], taps.shift())),
+      hn::Store(hn::ReorderDemote2To(d, hn::ShiftRightSame(sum.lower[r], taps.shift()),
+                                     hn::ShiftRightSame(sum.upper[r], taps.shift())),
                 d, sums[r] + x);
   }
 }
+
+template <class Fetch>
+HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
+                            int end, const Fetch& fetch, std::int16_t* const* sums) {
+  if (taps.line_pairs() == 5) return sum_columns<5>(lines, taps, begin, end, fetch, sums);
+  sum_columns<0>(lines, taps, begin, end, fetch, sums);
+}
+
+/// Totals of the even and the odd outputs of a vector of sums, and then of the next one.
+using RowTotals = hn::Vec<Words>[4];
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Adds pairs kPair .. kPairs - 1 of some weights to totals that begin at the sums `at`, before the
+/// `next` ones: shifted in registers, as nearly all loads of them would lie in two lines of the
+/// cache.
+template <int kPairs, int kPair = 0>
+HWY_INLINE void add_shifted_pairs(const std::int32_t* weights, hn::Vec<Pairs> at,
+                                  hn::Vec<Pairs> next, hn::Vec<Words>& total) {
+  const hn::Vec<Pairs> sums{_mm512_alignr_epi32(next.raw, at.raw, kPair)};
+  total = add_pair_products(total, set_pairs(weights[kPair]), sums);
+  if constexpr (kPair + 1 < kPairs) add_shifted_pairs<kPairs, kPair + 1>(weights, at, next, total);
+}
+
+/// Adds kPairs pairs of weights, of which the first begins at `sums`.
+template <int kPairs>
+HWY_INLINE void add_few_pairs(const std::int32_t* weights, const std::int16_t* sums,
+                              RowTotals& totals) {
+  const Pairs d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  HWY_UNROLL(2)
+  for (int odd = 0; odd < 2; ++odd) {
+    const auto first = hn::LoadU(d, sums + odd), second = hn::LoadU(d, sums + odd + lanes);
+    const auto third = hn::LoadU(d, sums + odd + 2 * lanes);
+    add_shifted_pairs<kPairs>(weights, first, second, totals[odd]);
+    add_shifted_pairs<kPairs>(weights, second, third, totals[2 + odd]);
+  }
+}
+
+/// Adds all pairs of the weights.
+HWY_INLINE void add_pairs(const std::int32_t* weights, int pairs, const std::int16_t* sums,
+                          RowTotals& totals) {
+  for (; pairs >= 4; pairs -= 4, weights += 4, sums += 8)
+    add_few_pairs<4>(weights, sums, totals);
+  if (pairs == 3) return add_few_pairs<3>(weights, sums, totals);
+  if (pairs == 2) return add_few_pairs<2>(weights, sums, totals);
+  if (pairs == 1) return add_few_pairs<1>(weights, sums, totals);
+}
+
+#else
+
+/// Adds all pairs of the weights.
+HWY_INLINE void add_pairs(const std::int32_t* weights, int pairs, const std::int16_t* sums,
+                          RowTotals& totals) {
+  const Pairs d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int j = 0; j < pairs; ++j) {
+    const auto pair = set_pairs(weights[j]);
+    const std::int16_t* const from = sums + 2 * j;
+    totals[0] = add_pair_products(totals[0], pair, hn::LoadU(d, from));
+    totals[1] = add_pair_products(totals[1], pair, hn::LoadU(d, from + 1));
+    totals[2] = add_pair_products(totals[2], pair, hn::LoadU(d, from + lanes));
+    totals[3] = add_pair_products(totals[3], pair, hn::LoadU(d, from + lanes + 1));
+  }
+}
+
+#endif
 
 /// Codes of `count` outputs of a row from its column sums. Even and odd outputs have vectors of
 /// their own, as their pairs begin at even and odd sums.
@@ -121,14 +216,7 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
     const auto first = hn::Set(Words(), start);
     for (int x = 0; x < count; x += 2 * lanes) {
       hn::Vec<Words> totals[4] = {first, first, first, first};
-      for (int j = 0; j < pairs; ++j) {
-        const auto pair = set_pairs(weights[j]);
-        const std::int16_t* const from = sums + x + 2 * j;
-        totals[0] = add_pair_products(totals[0], pair, hn::LoadU(d, from));
-        totals[1] = add_pair_products(totals[1], pair, hn::LoadU(d, from + 1));
-        totals[2] = add_pair_products(totals[2], pair, hn::LoadU(d, from + lanes));
-        totals[3] = add_pair_products(totals[3], pair, hn::LoadU(d, from + lanes + 1));
-      }
+      add_pairs(weights, pairs, sums + x, totals);
       const hn::Vec<Words> codes[4] = {codes_of(totals[0]), codes_of(totals[1]),
                                        codes_of(totals[2]), codes_of(totals[3])};
       store_codes(pack_even_and_odd(codes), count - x, out + x);
