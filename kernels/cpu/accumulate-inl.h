@@ -32,13 +32,58 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <int kRows>
 inline constexpr int kTileVectors = kRows == 1 ? 8 : 3;
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Taps whose cells come out of registers, where nearly all loads would lie in two lines of the
+/// cache.
+inline constexpr int kShiftedTaps = 4;
+
+/// Adds taps kTap .. kShiftedTaps - 1 to a row of sums, whose cells begin in `cell`.
+template <int kVectors, int kTap, class D>
+HWY_INLINE void add_shifted_taps(D d, const hn::Vec<D> (&cell)[kVectors + 1], const float* weights,
+                                 hn::Vec<D> (&sum)[1][kVectors]) {
+  const auto weight = hn::Set(d, weights[kTap]);
+  HWY_UNROLL(8)
+  for (int v = 0; v < kVectors; ++v) {
+    const hn::Vec<D> shifted{_mm512_castsi512_ps(_mm512_alignr_epi32(
+        _mm512_castps_si512(cell[v + 1].raw), _mm512_castps_si512(cell[v].raw), kTap))};
+    sum[0][v] = hn::MulAdd(weight, shifted, sum[0][v]);
+  }
+  if constexpr (kTap + 1 < kShiftedTaps)
+    add_shifted_taps<kVectors, kTap + 1>(d, cell, weights, sum);
+}
+
+/// Adds as many taps from `first` on as this serves, and returns the first of the others.
+template <int kVectors, class D>
+HWY_INLINE std::ptrdiff_t add_taps_of_row(D d, const float* cells, const float* weights,
+                                          std::ptrdiff_t first, std::ptrdiff_t end,
+                                          hn::Vec<D> (&sum)[1][kVectors]) {
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  std::ptrdiff_t j = first;
+  for (; j + kShiftedTaps <= end; j += kShiftedTaps) {
+    hn::Vec<D> cell[kVectors + 1];
+    HWY_UNROLL(9)
+    for (int v = 0; v <= kVectors; ++v)
+      cell[v] = hn::LoadU(d, cells + j + v * lanes);
+    add_shifted_taps<kVectors, 0>(d, cell, weights + j, sum);
+  }
+  return j;
+}
+
+#endif
+
 /// Adds the line `cells` to rows kFirst .. kEnd - 1 of a tile. `weights` are the taps of row 0 on
 /// this line; row r uses the mask row above those of row r - 1.
 template <int kFirst, int kEnd, int kRows, int kVectors, class D, class Real = hn::TFromD<D>>
 HWY_INLINE void add_line(D d, const Real* cells, const Real* weights, std::ptrdiff_t mask_width,
                          TapSpan span, hn::Vec<D> (&sum)[kRows][kVectors]) {
   const int lanes = static_cast<int>(hn::Lanes(d));
-  for (std::ptrdiff_t j = span.begin; j < span.end; ++j) {
+  std::ptrdiff_t j = span.begin;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (kRows == 1 && kVectors > 1 && sizeof(Real) == sizeof(float))
+    j = add_taps_of_row(d, cells, weights, j, span.end, sum);
+#endif
+  for (; j < span.end; ++j) {
     hn::Vec<D> cell[kVectors];
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v)
