@@ -26,16 +26,16 @@ CpuCostConstants avx3_dl() {
               {{0, 0, 25.8, 174.8, 10.09, 311.2, 109.1, 89.99}},
               // coarsened float64: within 31 %
               {{0, 0, 165.4, 0, 18.28, 0, 0, 0}},
-              // coarsened-dots of bytes: within 34 %
-              {{6.084, 0, 31.3, 0, 7.858, 101.1, 0, 0}},
+              // coarsened-dots of bytes: within 22 %
+              {{5.657, 0, 30.39, 0, 7.743, 91.48, 0, 0}},
               // coarsened-dots of two bytes: within 28 %
-              {{0, 15.56, 42.89, 0, 16.13, 43.16, 63.39, 0}},
-              // separable float32: within 37 %
-              {{1.202, 0, 2.076, 177.2, 15.62, 294, 136.8, 69.27}},
+              {{0.3536, 16.98, 38.55, 0, 15.27, 19.72, 58.82, 0}},
+              // separable float32: within 43 %
+              {{4.528, 0, 1.289, 161, 11.47, 299.9, 148.1, 51.69}},
               // separable float64: within 18 %
               {{0, 0, 0.3934, 0, 27.24, 0, 511.3, 0}},
-              // separable-dots: within 16 %
-              {{8.896, 0, 55.44, 0, 7.852, 97.17, 0, 191.4}},
+              // separable-dots: within 37 %
+              {{8.609, 3.643, 50.22, 0, 5.676, 98.55, 0, 599.2}},
               // separable-spline: within 33 %
               {{65.28, 593.8, 537.2, 0, 35.91, 0, 0, 0}},
               // box-runs of bytes: within 36 %
@@ -61,16 +61,16 @@ CpuCostConstants avx3() {
               {{0, 0, 31.12, 145.8, 10.19, 374.2, 120.9, 103.4}},
               // coarsened float64: within 27 %
               {{0, 0, 0, 0, 18.49, 0, 661.5, 0}},
-              // coarsened-dots of bytes: within 23 %
-              {{6.727, 0, 47.64, 0, 22.59, 108.9, 0, 0}},
-              // coarsened-dots of two bytes: within 24 %
-              {{0, 22.97, 51.76, 0, 45.77, 99.28, 76.62, 0}},
-              // separable float32: within 58 %
-              {{2.733, 0, 1.366, 171, 15.68, 335.7, 161.8, 78.32}},
+              // coarsened-dots of bytes: within 29 %
+              {{6.053, 0, 48.13, 0, 21.49, 93.29, 0, 0}},
+              // coarsened-dots of two bytes: within 32 %
+              {{0, 21.29, 48.81, 0, 43.4, 55.61, 83.69, 0}},
+              // separable float32: within 43 %
+              {{3.375, 0, 2.048, 165.2, 11.76, 302.7, 142.2, 53.2}},
               // separable float64: within 18 %
               {{0, 0, 0, 0, 27.25, 0, 528.7, 0}},
-              // separable-dots: within 20 %
-              {{8.838, 1.822, 57.09, 0, 9.26, 113.5, 0, 238.3}},
+              // separable-dots: within 39 %
+              {{7.838, 3.141, 55.49, 0, 6.765, 89.37, 0, 664.5}},
               // separable-spline: within 28 %
               {{80.47, 479.9, 585.5, 0, 33.09, 0, 0, 0}},
               // box-runs of bytes: within 35 %
