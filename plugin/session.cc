@@ -292,7 +292,7 @@ bool Session::on_cuda() const {
   return active_ != nullptr && active_->backend == BackendKind::kCuda;
 }
 
-bool Session::hands_over() const {
+bool Session::may_hand_over() const {
   const std::lock_guard lock(mutex_);
   return input_in_cuda_memory_ && output_in_cuda_memory_ && cuda_memory_has_streams();
 }

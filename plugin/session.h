@@ -104,8 +104,8 @@ class Session {
   /// True if output is in CUDA memory and input is not, so that finish() may give kRenegotiate.
   bool only_output_in_cuda_memory() const;
 
-  /// True if frames go from CUDA memory to CUDA memory, whose streams wait for them.
-  bool hands_over() const;
+  /// True if frames go from CUDA memory to CUDA memory, whose streams may wait for them.
+  bool may_hand_over() const;
 
   /// The plan in force in one line; null before caps.
   std::shared_ptr<const std::string> plan_text() const;

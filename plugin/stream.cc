@@ -45,7 +45,8 @@ void Stream::stop() {
 bool Stream::set_format(GstCaps* input, GstCaps* output, const Settings& settings) {
   kind_ = kind_of_stream(trans_, input);
   const bool ok = session_.set_format(input, output, settings);
-  kind_.handed_over = session_.hands_over();
+  kind_.handed_over = session_.may_hand_over();
+  waited_ = 0;
   set_depth(ok ? chosen_depth(settings.async_depth, kind_) : 0);
   return ok;
 }
@@ -79,24 +80,35 @@ void Stream::prepare(GstBuffer* buffer, const Settings& settings) {
   const bool left_cuda = depth_ > 0 && !session_.on_cuda();
   if (planned || left_cuda || wanted != wanted_) drain();
   session_.update(settings);
-  if (planned) published_();
   if (planned || left_cuda || wanted != wanted_) set_depth(wanted);
   // The CPU writes system memory only.
   if (session_.only_output_in_cuda_memory() && !session_.may_have_cuda())
     gst_base_transform_reconfigure_src(trans_);
+  if (planned) published_();
   const bool passthrough = session_.passthrough();
   if (passthrough == (gst_base_transform_is_passthrough(trans_) != FALSE)) return;
   // Passthrough hands upstream the pool of downstream, filtering needs one of its own.
   drain();
   gst_base_transform_set_passthrough(trans_, passthrough);
   gst_base_transform_reconfigure_src(trans_);
+  published_();
 }
 
 GstFlowReturn Stream::filter(GstBuffer* input, GstBuffer* output) {
   GstFlowReturn flow = GST_FLOW_OK;
   const std::unique_ptr<SentFrame> frame = session_.open(input, output, &flow);
   if (frame != nullptr) flow = session_.send(*frame);
-  return flow == GST_FLOW_OK ? session_.finish(*frame) : flow;
+  if (flow != GST_FLOW_OK) return flow;
+  note_handing_over(frame->is_handed_over());
+  return session_.finish(*frame);
+}
+
+/// Memory may have no stream, kernels may be long, or stages measured: then frames are waited for,
+/// and had better be in flight. The first frame of a plan always is.
+void Stream::note_handing_over(bool done) {
+  constexpr int kFirstOfPlan = 1;
+  waited_ = done ? 0 : waited_ + 1;
+  if (waited_ > kFirstOfPlan) kind_.handed_over = false;
 }
 
 GstFlowReturn Stream::generate(GstBaseTransformClass* base, GstBuffer** output) {

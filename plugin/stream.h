@@ -62,6 +62,7 @@ class Stream {
   GstFlowReturn finish(SentFrame& frame);
   GstFlowReturn push(GstBuffer* output);
   void set_depth(int wanted);
+  void note_handing_over(bool done);
   bool takes_over() const;
   GstFlowReturn take_over(GstBaseTransformClass* base);
   GstFlowReturn generate_in_system_memory(GstBaseTransformClass* base, GstBuffer* input,
@@ -74,6 +75,7 @@ class Stream {
   StreamKind kind_;
   int wanted_ = 0;  ///< The depth that depth_ was made of.
   int depth_ = 0;
+  int waited_ = 0;  ///< Frames in a row that were not handed over, with none in flight.
   bool gap_ = false;
   GstFlowReturn failure_ = GST_FLOW_OK;  ///< Of drained frames, not told to the base class yet.
   mutable std::mutex mutex_;             ///< Guards what latency() reports.

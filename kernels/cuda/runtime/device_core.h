@@ -138,8 +138,8 @@ class DeviceCore {
   bool times_kernels_ = true;  ///< Of the frame that was begun last.
   /// The kernels of such frames take less than a crossing.
   std::atomic<bool> short_kernels_{false};
-  std::int64_t handed_over_ = 0;  ///< Frames since
-  Event paced_;                   ///< the last one of pace(), behind which this is.
+  std::int64_t handed_over_ = 0;  ///< Frames since paced_ was recorded.
+  Event paced_;                   ///< Behind the last frame of pace().
   bool pace_known_ = false;       ///< paced_ has been recorded.
   /// Of a frame that was handed over and whose kernels are timed: before paced_, if that is known
   /// to be so, and after it.
