@@ -43,9 +43,11 @@ HWY_INLINE void move_pixels(Byte<kPart>* pixels, int count, Byte<!kPart>* const*
       if constexpr (kBytes == 2) hn::LoadInterleaved2(d, pixels + i * 2, v[0], v[1]);
       if constexpr (kBytes == 3) hn::LoadInterleaved3(d, pixels + i * 3, v[0], v[1], v[2]);
       if constexpr (kBytes == 4) hn::LoadInterleaved4(d, pixels + i * 4, v[0], v[1], v[2], v[3]);
+      HWY_UNROLL(4)
       for (int k = 0; k < kBytes; ++k)
         hn::StoreU(v[k], d, lines[k] + i);
     } else {
+      HWY_UNROLL(4)
       for (int k = 0; k < kBytes; ++k)
         v[k] = hn::LoadU(d, lines[k] + i);
       if constexpr (kBytes == 2) hn::StoreInterleaved2(v[0], v[1], d, pixels + i * 2);
