@@ -80,23 +80,31 @@ HWY_INLINE int bits_to(const ByteTask& task, int k) {
 
 /// Parts pixels that others have bytes of, from `from` on, where the first part's are; as many as
 /// fill vectors, and none that might reach behind the row. Returns how many. `Word` is as large as
-/// a pixel.
-template <class Word>
+/// a pixel; the task has kParts parts.
+template <class Word, int kParts>
 HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* from, int count,
                             std::uint8_t* const* lines) {
   const hn::ScalableTag<Word> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
   const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  // Each store of bytes might be to what these are made of.
+  int bits[kParts];
+  std::uint8_t* to[kParts];
+  for (int k = 0; k < kParts; ++k) {
+    bits[k] = bits_to(task, k);
+    to[k] = lines[k];
+  }
   int i = 0;
   for (; i + lanes < count; i += lanes) {
     const auto words =
         hn::BitCast(d, hn::LoadU(d_bytes, from + i * static_cast<int>(sizeof(Word))));
-    for (int k = 0; k < task.count; ++k) {
+    HWY_UNROLL(4)
+    for (int k = 0; k < kParts; ++k) {
       // Not TruncateTo(), which Highway 1.0.3 gets wrong for this target and words of 32 bits.
-      const auto code = hn::And(hn::ShiftRightSame(words, bits_to(task, k)), hn::Set(d, 0xFF));
+      const auto code = hn::And(hn::ShiftRightSame(words, bits[k]), hn::Set(d, 0xFF));
       hn::StoreU(hn::DemoteTo(d_codes, hn::BitCast(hn::RebindToSigned<decltype(d)>(), code)),
-                 d_codes, lines[k] + i);
+                 d_codes, to[k] + i);
     }
   }
   return i;
@@ -104,23 +112,29 @@ HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* from, int 
 
 /// Puts codes of such pixels back to `out`. Where stores under a mask are no instruction this
 /// cannot be: others may write the bytes between at the same time.
-template <class Word>
+template <class Word, int kParts>
 HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t* const* codes,
                              std::uint8_t* out) {
   const hn::ScalableTag<Word> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
   const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  int bits[kParts];
+  const std::uint8_t* from[kParts];
   Word ours = 0;
-  for (int k = 0; k < task.count; ++k)
-    ours = static_cast<Word>(ours | Word{0xFF} << bits_to(task, k));
+  for (int k = 0; k < kParts; ++k) {
+    bits[k] = bits_to(task, k);
+    from[k] = codes[k];
+    ours = static_cast<Word>(ours | Word{0xFF} << bits[k]);
+  }
   const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
   int i = 0;
   for (; i + lanes <= count; i += lanes) {
     auto words = hn::Zero(d);
-    for (int k = 0; k < task.count; ++k) {
-      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, codes[k] + i));
-      words = hn::Or(words, hn::ShiftLeftSame(part, bits_to(task, k)));
+    HWY_UNROLL(4)
+    for (int k = 0; k < kParts; ++k) {
+      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, from[k] + i));
+      words = hn::Or(words, hn::ShiftLeftSame(part, bits[k]));
     }
     hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
                      out + i * static_cast<int>(sizeof(Word)));
@@ -128,20 +142,30 @@ HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t
   return i;
 }
 
+/// Calls `use` with a pixel's word and the number of parts, where vectors serve them; else gives 0.
+template <class Use>
+HWY_INLINE int with_pixel(const ByteTask& task, const Use& use) {
+  const int step = task.parts[0].task.step;
+  if (step == 2 && task.count == 1) return use(std::uint16_t{0}, std::integral_constant<int, 1>());
+  if (step != 4) return 0;
+  if (task.count == 1) return use(std::uint32_t{0}, std::integral_constant<int, 1>());
+  if (task.count == 2) return use(std::uint32_t{0}, std::integral_constant<int, 2>());
+  if (task.count == 3) return use(std::uint32_t{0}, std::integral_constant<int, 3>());
+  return 0;
+}
+
 HWY_INLINE int load_vectors(const ByteTask& task, const std::uint8_t* from, int count,
                             std::uint8_t* const* lines) {
-  const int step = task.parts[0].task.step;
-  return step == 2   ? load_between<std::uint16_t>(task, from, count, lines)
-         : step == 4 ? load_between<std::uint32_t>(task, from, count, lines)
-                     : 0;
+  return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
+    return load_between<decltype(word), decltype(parts)::value>(task, from, count, lines);
+  });
 }
 
 HWY_INLINE int store_vectors(const ByteTask& task, int count, const std::uint8_t* const* codes,
                              std::uint8_t* out) {
-  const int step = task.parts[0].task.step;
-  return step == 2   ? store_between<std::uint16_t>(task, count, codes, out)
-         : step == 4 ? store_between<std::uint32_t>(task, count, codes, out)
-                     : 0;
+  return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
+    return store_between<decltype(word), decltype(parts)::value>(task, count, codes, out);
+  });
 }
 
 #else
