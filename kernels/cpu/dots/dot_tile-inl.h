@@ -114,7 +114,7 @@ HWY_INLINE void finish_quotients(const DotSums& sum, const DotBlock& block, int 
   });
 }
 
-/// The same where the sums are what is divided.
+/// Makes samples of the quotients of the sums themselves.
 template <class Stored, class Real>
 HWY_INLINE void finish_plain_quotients(const DotSums& sum, const DotBlock& block, int x, int count,
                                        const Reciprocal<Real>& reciprocal) {

@@ -284,7 +284,7 @@ Result<FrameSlot*> DeviceCore::end_frame(bool may_hand_over) {
   return slot;
 }
 
-/// Of the first frame it is to be known how long kernels take.
+/// The first frame of a plan is waited for, so that it is known how long its kernels take.
 bool DeviceCore::hands_over() const {
   return !measures_stages_ && frames_ > 1 &&
          std::chrono::nanoseconds(last_kernel_ns_) < kLongKernels;
