@@ -5,7 +5,7 @@
 // the streams allow. Each frame is compared with the exact picture.
 //
 // A neighbour that is held up for good must hold up no other element, which may share streams with
-// its own.
+// its own. And frames are in flight only where somebody waits for them.
 //
 //   stream_order FRAMES      so many each way at each depth; exit status 77 before 1.24
 
@@ -250,6 +250,50 @@ std::string beside_a_held_neighbour(Memories memories) {
   return problem;
 }
 
+GstClockTime latency_of(Line& line) {
+  return gst_harness_query_latency(line.harness().get());
+}
+
+/// Without a wish for it, frames between streams are not in flight, as they are handed over. Memory
+/// without a stream is waited for, so soon some are. What is wrong, or nothing.
+std::string depth_without_a_wish() {
+  constexpr int kFrames = 20;
+  constexpr GstClockTime kInFlight = 3 * (GST_SECOND / 25);
+  GstVideoInfo info = frame_info();
+  info.fps_n = 25;
+  const Context context = cuda_frames::new_context();
+  GstContext* shared = cuda_frames::as_gst_context(context);
+  GstBufferPool* from = cuda_frames::new_pool_of_a_stream(context, info, kFramesOfPool);
+  if (from == nullptr || !gst_buffer_pool_set_active(from, TRUE)) return "no pool of a stream";
+  Line line(settings(-1));
+  gst_element_set_context(line.element(), shared);
+  gst_context_unref(shared);
+  gst_harness_set_live(line.harness().get(), FALSE);
+  line.set_caps(info, {true, true});
+  line.use_context(context);
+  std::string problem;
+  for (int n = 0; n < kFrames && problem.empty(); ++n) {
+    GstBuffer* const buffer = acquire(from, n);
+    GstBuffer* picture = cuda_frames::upload(context, info, frame_of(info, n), 0);
+    if (buffer == nullptr || picture == nullptr ||
+        !cuda_frames::copy(picture, buffer, info, buffer) ||
+        line.push_buffer(buffer) != GST_FLOW_OK)
+      return "the element refuses a frame";
+    problem = line.take(n, kMask, true);
+    gst_clear_buffer(&picture);
+    if (latency_of(line) != 0) problem += "frames that are handed over are in flight";
+  }
+  for (int n = 0; n < kFrames && problem.empty(); ++n) {
+    if (line.push(n) != GST_FLOW_OK) return "the element refuses a frame without a stream";
+    problem = line.take(n, kMask, true);
+  }
+  if (problem.empty() && latency_of(line) != kInFlight)
+    problem = "frames that are waited for are not in flight";
+  gst_buffer_pool_set_active(from, FALSE);
+  gst_object_unref(from);
+  return problem;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -273,6 +317,7 @@ int main(int argc, char** argv) {
     judge("slow producer" + which, Neighbours(Slow::kProducer, frames, depth).run());
     judge("slow consumer" + which, Neighbours(Slow::kConsumer, frames, depth).run());
   }
+  judge("depth without a wish", depth_without_a_wish());
   for (const Memories memories : {Memories{true, true}, {true, false}, {false, true}})
     judge("beside a held neighbour, " + cuda_frames::text(memories),
           beside_a_held_neighbour(memories));

@@ -9,10 +9,11 @@
 //   before)
 //
 // All are read at every step. A device that is lost never comes to rest, and fails all its frames.
+// Frames between memory of streams are handed over, but for the first one.
 #include <dlfcn.h>
+
 #include <algorithm>
 #include <atomic>
-
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -92,6 +93,7 @@ struct Progress {
   std::atomic<int> in_flight{0};
   std::atomic<bool> lost{false};
   std::atomic<bool> measures_copies{false};
+  std::atomic<bool> owned{false};  ///< The planes of the last run have streams.
   std::shared_ptr<const StopSignal> stop;
   std::chrono::steady_clock::time_point last_end{};
   void* context = nullptr;
@@ -101,6 +103,8 @@ class FakeFrame final : public FrameInFlight {
  public:
   FakeFrame(std::shared_ptr<Progress> progress, int number)
       : progress_(std::move(progress)), number_(number) {
+    const bool owned = progress_->owned.exchange(false);
+    handed_over_ = owned && number_ > 1 && !progress_->measures_copies;
     const std::string ms = variable("FAKE_CUDA_MS");
     const auto takes = std::chrono::milliseconds(ms.empty() ? 0 : std::stoi(ms));
     end_ = std::max(std::chrono::steady_clock::now(), progress_->last_end) + takes;
@@ -113,6 +117,12 @@ class FakeFrame final : public FrameInFlight {
   Status finish() override {
     finished_ = true;
     --progress_->in_flight;
+    if (handed_over_) {
+      // What is wrong with it is told of the frame that follows.
+      const bool lost = progress_->lost;
+      if (fails_at_frame(number_)) progress_->lost = true;
+      return lost ? failure() : Status();
+    }
     while (std::chrono::steady_clock::now() < end_) {
       if (progress_->stop != nullptr && progress_->stop->raised()) return stopped();
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -122,6 +132,7 @@ class FakeFrame final : public FrameInFlight {
     if (status.code() == Code::kDeviceLost) progress_->lost = true;
     return status;
   }
+  bool is_handed_over() const override { return handed_over_; }
   /// As of a frame that is the more trouble the later it comes.
   FrameTimes times() const override {
     const auto n = static_cast<std::uint64_t>(number_);
@@ -139,6 +150,7 @@ class FakeFrame final : public FrameInFlight {
  private:
   std::shared_ptr<Progress> progress_;
   int number_;
+  bool handed_over_ = false;
   bool finished_ = false;
   std::chrono::steady_clock::time_point end_;
 };
@@ -154,6 +166,7 @@ class FakeJob final : public Job {
       if (Status status = check(*frame); !status.ok()) return status;
     for (const FrameView* frame : {&src, &dst})
       if (frame->owner_stream != nullptr) fake_driver().wait_for(frame->owner_stream);
+    progress_.owned = src.owner_stream != nullptr && dst.owner_stream != nullptr;
     if (!fails_at_frame(progress_.sent + 1) && !progress_.lost) {
       FrameView from = src, to = dst;
       from.memory = to.memory = Memory::kHost;

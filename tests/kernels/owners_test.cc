@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -105,8 +106,8 @@ class Owners : public ::testing::TestWithParam<Scene> {
     }
   }
 
-  static void open(std::shared_ptr<Device>& device) {
-    auto opened = open_device(BackendKind::kCuda, {});
+  static void open(std::shared_ptr<Device>& device, const DeviceOptions& options = {}) {
+    auto opened = open_device(BackendKind::kCuda, options);
     if (!opened.ok() && !gpu_required()) GTEST_SKIP() << opened.status().message();
     ASSERT_TRUE(opened.ok()) << opened.status().message();
     device = opened.value();
@@ -259,6 +260,120 @@ TEST_P(OwnersOfLongFrames, SeeAllPiecesInTheirOrder) {
       expect_end(step, end);
     }
 }
+
+/// An owner whose stream does nothing until it is let go, or this goes.
+class HeldOwner : public Owned {
+ public:
+  explicit HeldOwner(const FrameFormat& format) : Owned(format, /*same_stream=*/true) {}
+  ~HeldOwner() { let_go(); }
+
+  bool hold() {
+    const auto wait = [](void* held) {
+      while (*static_cast<std::atomic<bool>*>(held))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    return cudaLaunchHostFunc(stream_of(0), wait, &held_) == cudaSuccess;
+  }
+  /// The stream has done all that it was asked for when this returns.
+  void let_go() {
+    held_ = false;
+    (void)cudaStreamSynchronize(stream_of(0));
+  }
+
+ private:
+  std::atomic<bool> held_{true};
+};
+
+/// A mask of so many taps a side, and how many frames may at most be sent that are not over. One of
+/// the smaller mask takes some microseconds, so many go at a time; one of the larger mask takes
+/// half a millisecond or more, so the last but one is waited for.
+struct Pace {
+  int side;
+  int most_ahead;
+};
+constexpr Pace kPaces[] = {{3, 32}, {51, 2}};
+constexpr Scene kPacedScene = {"grey", Arrangement::kPacked1, kU8, 1280, 720, 100};
+/// Of so many, more than one is timed.
+constexpr int kFirstFrames = 40;
+
+class HeldOwners : public Owners {
+ protected:
+  void SetUp() override {
+    DeviceOptions options;
+    options.stop = stop_;
+    open(devices_[0], options);
+  }
+
+  /// Frames are sent one after another in a thread of their own, from number `n` on.
+  std::thread send_frames(Convolver& convolver, const Step& step, const Owned& owned) {
+    return std::thread([&] {
+      for (int n = 0; n < GetParam().length && step_on(convolver, 0, step, owned, n); ++n)
+        ++sent_;
+      ended_ = true;
+    });
+  }
+
+  /// How many frames have been sent when for a while no more are.
+  int frames_ahead() const {
+    constexpr std::chrono::milliseconds kWhile{300};
+    int before = -1;
+    while (before != sent_) {
+      before = sent_;
+      std::this_thread::sleep_for(kWhile);
+    }
+    return before;
+  }
+
+  const std::shared_ptr<StopSignal> stop_ = std::make_shared<StopSignal>();
+  std::atomic<int> sent_{0};
+  std::atomic<bool> ended_{false};
+};
+
+/// The host is not ahead of a device that does not get on by more than its pace allows, and neither
+/// waits for ever when it is to stop.
+TEST_P(HeldOwners, LetTheHostGoAheadByFewFrames) {
+  for (const Pace& pace : kPaces)
+    for (const bool stops : {false, true}) {
+      SCOPED_TRACE("side " + std::to_string(pace.side) + (stops ? ", stopped" : ", let go"));
+      Step step;
+      step.name = std::to_string(pace.side);
+      step.kernel = KernelKind::kBasic;
+      step.mask = random_rank1_mask(pace.side, pace.side, Weights::kRational);
+      const std::unique_ptr<Convolver> made = convolver(0, step);
+      ASSERT_NE(made, nullptr);
+      HeldOwner owned(format_);
+      const DeviceFrame end(format_);
+      ASSERT_TRUE(owned.good());
+      // The time of a frame must be known.
+      for (int n = 0; n < kFirstFrames; ++n)
+        ASSERT_TRUE(step_on(*made, 0, step, owned, n));
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      ASSERT_TRUE(enqueue_copy(owned.frame(0), start_.view(), owned.stream_of(0)));
+      ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+      ASSERT_TRUE(owned.hold());
+      sent_ = 0;
+      ended_ = false;
+      std::thread sender = send_frames(*made, step, owned);
+      const int ahead = frames_ahead();
+      EXPECT_FALSE(ended_);
+      EXPECT_GT(ahead, 0);
+      EXPECT_LE(ahead, pace.most_ahead);
+      if (stops)
+        stop_->raise();
+      else
+        owned.let_go();
+      sender.join();
+      owned.let_go();
+      stop_->clear();
+      if (stops) continue;
+      EXPECT_EQ(sent_, GetParam().length);
+      ASSERT_TRUE(enqueue_copy(end.view(), owned.frame(GetParam().length), owned.stream_of(0)));
+      expect_end(step, end);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, HeldOwners, ::testing::Values(kPacedScene),
+                         [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Scenes, OwnersOfLongFrames, ::testing::Values(kLongScene),
                          [](const auto& row) { return row.param.name; });
