@@ -286,12 +286,12 @@ class HeldOwner : public Owned {
 
 /// A mask of so many taps a side, and how many frames may at most be sent that are not over. One of
 /// the smaller mask takes some microseconds, so many go at a time; one of the larger mask takes
-/// half a millisecond or more, so the last but one is waited for.
+/// some milliseconds, so the last but one is waited for.
 struct Pace {
   int side;
   int most_ahead;
 };
-constexpr Pace kPaces[] = {{3, 32}, {51, 2}};
+constexpr Pace kPaces[] = {{3, 64}, {71, 2}};
 constexpr Scene kPacedScene = {"grey", Arrangement::kPacked1, kU8, 1280, 720, 100};
 /// Of so many, more than one is timed.
 constexpr int kFirstFrames = 40;

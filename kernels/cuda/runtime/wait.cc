@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 /// Later it sleeps in between, which costs it the time that the system takes to wake it.
 constexpr Clock::duration kEagerly = std::chrono::microseconds{200};
 
-/// So that a stop is seen within a millisecond.
-constexpr std::chrono::microseconds kLongestNap{500};
+/// So that a stop is seen within two milliseconds.
+constexpr std::chrono::microseconds kLongestNap{2000};
 
 /// Of a thread's timers while it waits for a frame in flight, in nanoseconds.
 constexpr int kSlack = 1000;
