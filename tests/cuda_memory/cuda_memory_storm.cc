@@ -4,6 +4,7 @@
 // they are in, and changes of all of these in mid-stream.
 //
 //   cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST]
+//   cuda_memory_storm every      each format in each combination of memories instead
 //
 // Ends after FRAMES frames or SECONDS seconds, whichever comes first. The contexts are on as many
 // GPUs as DEVICES. MOST (6) frames come under the same caps at most: on a GPU a case takes a second
@@ -32,13 +33,7 @@ class Case {
 
   /// Plays the stream; what is wrong, or nothing.
   std::string play() {
-    mask_ = draw_mask();
-    options_.border = pick<std::string>({"replicate", "zero", "reflect", "mirror", "wrap"});
-    Line line({{"backend", "cuda"},
-               {"mask", mask_.text()},
-               {"border", options_.border},
-               {"kernel", pick<std::string>({"auto", "auto", "auto", "coarsened", "basic"})},
-               {"async-depth", std::to_string(below(9) - 1)}});
+    Line line(draw_settings());
     if (below(2) == 0) {
       context_ = cuda_frames::new_context(below(devices_));
       GstContext* context = cuda_frames::as_gst_context(context_);
@@ -46,12 +41,20 @@ class Case {
       gst_context_unref(context);
     }
     const int turns = 1 + below(4);
-    for (int turn = 0; turn < turns; ++turn)
-      if (std::string problem = play_turn(line); !problem.empty()) return problem;
-    line.use_context(nullptr);
-    for (const check::Message& message : line.harness().problems())
-      return "the element says: " + message.text;
-    return "";
+    for (int turn = 0; turn < turns; ++turn) {
+      const GstVideoFormat format = pick(cuda_frames::formats());
+      const Memories memories = pick<Memories>({std::begin(kAllMemories), std::end(kAllMemories)});
+      if (std::string problem = play_turn(line, format, memories); !problem.empty()) return problem;
+    }
+    return end(line);
+  }
+
+  /// Plays all formats, which come and leave in `memories`; what is wrong, or nothing.
+  std::string play_formats(const Memories& memories) {
+    Line line(draw_settings());
+    for (const GstVideoFormat format : cuda_frames::formats())
+      if (std::string problem = play_turn(line, format, memories); !problem.empty()) return problem;
+    return end(line);
   }
 
   int frames() const { return frames_; }
@@ -61,6 +64,23 @@ class Case {
   template <class Value>
   Value pick(const std::vector<Value>& values) {
     return values[random_() % values.size()];
+  }
+
+  check::Settings draw_settings() {
+    mask_ = draw_mask();
+    options_.border = pick<std::string>({"replicate", "zero", "reflect", "mirror", "wrap"});
+    return {{"backend", "cuda"},
+            {"mask", mask_.text()},
+            {"border", options_.border},
+            {"kernel", pick<std::string>({"auto", "auto", "auto", "coarsened", "basic"})},
+            {"async-depth", std::to_string(below(9) - 1)}};
+  }
+
+  static std::string end(Line& line) {
+    line.use_context(nullptr);
+    for (const check::Message& message : line.harness().problems())
+      return "the element says: " + message.text;
+    return "";
   }
 
   oracle::Mask draw_mask() {
@@ -78,8 +98,7 @@ class Case {
   }
 
   /// Caps, and some frames under them.
-  std::string play_turn(Line& line) {
-    const GstVideoFormat format = pick(cuda_frames::formats());
+  std::string play_turn(Line& line, GstVideoFormat format, const Memories& memories) {
     // GStreamer 1.22 gives rows of chroma of odd heights less room than they take.
     const bool subsampled = GST_VIDEO_FORMAT_INFO_H_SUB(gst_video_format_get_info(format), 1) > 0;
     const int height = 1 + below(90);
@@ -87,7 +106,6 @@ class Case {
         check::video_info(format, 1 + below(140), subsampled ? (height + 1) / 2 * 2 : height,
                           below(8) == 0 ? GST_VIDEO_INTERLACE_MODE_INTERLEAVED
                                         : GST_VIDEO_INTERLACE_MODE_PROGRESSIVE);
-    const Memories memories = pick<Memories>({std::begin(kAllMemories), std::end(kAllMemories)});
     options_.fields = GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_INTERLEAVED;
     if (below(3) == 0) {
       mask_ = draw_mask();
@@ -139,12 +157,29 @@ class Case {
   int frames_ = 0;
 };
 
+/// The exit status.
+int play_every() {
+  constexpr unsigned kSeed = 1;
+  constexpr int kMostFrames = 3;
+  const std::size_t count = cuda_frames::formats().size();
+  std::size_t passed = 0, failed = 0;
+  for (const Memories& memories : kAllMemories) {
+    Case one(kSeed, 1, kMostFrames);
+    const std::string problem = one.play_formats(memories);
+    (problem.empty() ? passed : failed) += count;
+    if (!problem.empty()) std::printf("FAIL %s\n", problem.c_str());
+  }
+  std::printf("every format in all four combinations: %zu passed, %zu failed\n", passed, failed);
+  return failed == 0 && passed > 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
+  if (argc == 2 && std::string(argv[1]) == "every") return play_every();
   if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST]\n");
+    std::fprintf(stderr, "usage: cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST], or every\n");
     return 2;
   }
   const int wanted = std::atoi(argv[1]), most_frames = argc == 6 ? std::atoi(argv[5]) : 6;

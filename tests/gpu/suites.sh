@@ -144,12 +144,14 @@ suite_start_stop() { "$here/tests/start_stop" cuda "${START_STOP_CYCLES:-10000}"
 # Two linked elements that start and stop at once, each asking the other for its CUDA context.
 suite_contexts() { "$here/tests/context_cycles" cuda "${CONTEXT_CYCLES:-10000}"; }
 
-# Random streams of frames in CUDA memory: $CUDA_MEMORY_FRAMES of them (default 20,000), in four
-# processes at once, as the driver makes one context at a time, each of which starts anew after 2,500
-# frames: a new process has new contexts. $CUDA_MEMORY_DEVICES GPUs take part.
+# Every format in all four combinations of memory, and then random streams of frames in CUDA memory:
+# $CUDA_MEMORY_FRAMES of them (default 20,000), in four processes at once, as the driver makes one
+# context at a time, each of which starts anew after 2,500 frames: a new process has new contexts.
+# $CUDA_MEMORY_DEVICES GPUs take part.
 suite_cuda_memory() {
   local frames=${CUDA_MEMORY_FRAMES:-20000} devices=${CUDA_MEMORY_DEVICES:-1} part=2500
   export G_DEBUG=fatal-warnings,fatal-criticals
+  "$here/tests/cuda_memory_storm" every || return 1
   seq 1 "$part" "$frames" | xargs -P 4 -I '{}' timeout 300 \
     "$here/tests/cuda_memory_storm" "$part" 200 '{}000' "$devices" 200 >"$out/cuda_memory_parts.log"
   local status=$?
