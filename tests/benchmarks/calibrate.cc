@@ -59,7 +59,8 @@ class Calibration {
     int found = 0;
     if (device_.backend == BackendKind::kCpu) {
       found = static_cast<int>(cpu_cost_class(plan, format));
-      made.launches = {{{cpu_work_of(plan, format, mask, device_.threads)}}};
+      made.launches = {
+          {{cpu_work_of(cpu_cost_constants(device_), plan, format, mask, device_.threads)}}};
     } else {
       found = static_cast<int>(cost_class(plan));
       made.launches = work_of(plan, format, mask, device_.processors);

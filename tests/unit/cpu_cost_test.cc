@@ -27,7 +27,8 @@ Plan plan_of_form(const FrameFormat& format, const char* mask, Form form,
 }
 
 CostTerms work_of_form(const FrameFormat& format, const char* mask, Form form, int threads = 1) {
-  return cpu_work_of(plan_of_form(format, mask, form), format, mask_of(mask), threads);
+  return cpu_work_of(cpu_cost_constants(cpu()), plan_of_form(format, mask, form), format,
+                     mask_of(mask), threads);
 }
 
 TEST(CpuCost, CountsRowsBytesAndSamples) {
@@ -47,8 +48,6 @@ TEST(CpuCost, CountsUnitsOfWork) {
   const auto work = [&](const char* mask, Form form, int threads = 1) {
     return work_of_form(format, mask, form, threads)[kCpuWork];
   };
-  EXPECT_DOUBLE_EQ(work("box:5", Form::kCoarsenedDots), 10) << "two products a row";
-  EXPECT_DOUBLE_EQ(work("2x2: 70000 1 3 100000", Form::kCoarsenedDots), 6) << "three digits";
   EXPECT_DOUBLE_EQ(work("box:5,7", Form::kSeparableDots), 12);
   EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas), 5 * 1.01 + 11);
   EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas, 10), 5 * 1.1 + 11);
@@ -57,6 +56,23 @@ TEST(CpuCost, CountsUnitsOfWork) {
   EXPECT_DOUBLE_EQ(work("identity", Form::kShift), 0);
   EXPECT_DOUBLE_EQ(work("box:5", Form::kBasic), 25);
   EXPECT_DOUBLE_EQ(work("gaussian:100", Form::kSeparableSpline), (601 + 601) / 8.0 / 64);
+}
+
+TEST(CpuCost, CountsDotProductsAsTheInstructionSetHasThem) {
+  const auto work = [](const char* mask, const char* instruction_set, int depth = 8) {
+    DeviceCapabilities device = cpu();
+    device.name = instruction_set;
+    const FrameFormat format = grey(1000, 1000, depth);
+    return cpu_work_of(cpu_cost_constants(device),
+                       plan_of_form(format, mask, Form::kCoarsenedDots, device), format,
+                       mask_of(mask), 1)[kCpuWork];
+  };
+  EXPECT_DOUBLE_EQ(work("box:5", "AVX3_DL"), 10) << "two quads a row";
+  EXPECT_DOUBLE_EQ(work("2x2: 70000 1 3 100000", "AVX3_DL"), 6) << "three digits";
+  EXPECT_DOUBLE_EQ(work("box:5", "AVX2"), 15) << "three pairs a row";
+  EXPECT_DOUBLE_EQ(work("2x2: 7000 1 3 10000", "AVX2"), 2) << "two digits in a pair";
+  EXPECT_DOUBLE_EQ(work("2x2: 70000 1 3 100000", "AVX2"), 4) << "three digits";
+  EXPECT_DOUBLE_EQ(work("box:5", "AVX2", 16), 15) << "two bytes of a sample, too";
 }
 
 TEST(CpuCost, CountsRowSumsThatAreWrittenAndReadAgain) {

@@ -55,7 +55,7 @@ TEST(CpuPlanner, TableOfDotProducts) {
   EXPECT_EQ(plan_text("laplacian", device, {}, 10),
             "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)");
   EXPECT_EQ(plan_text("laplacian", cpu(), {}, 10),
-            "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)");
+            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)");
   // Sums of codes of 16 bits leave 32 bits where weights are not small, and floats where there are
   // many, too.
   EXPECT_EQ(plan_text("2x2: 70000 1 3 100000", device, {}, 16),

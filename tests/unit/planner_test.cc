@@ -34,9 +34,11 @@ TEST(Planner, TableOfChoices) {
       {"2x1: 0 0", "cuda shift float32 rational parameter (2x1, all 0: nothing is read)",
        "cpu shift float32 rational host-memory (2x1, all 0: nothing is read)"},
       {"sobel-x", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
-       "cpu separable-dots int32 rational host-memory (3x3, rank 1: 6 taps instead of 9)"},
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, rank 1 but small: dot products "
+       "of "
+       "bytes)"},
       {"laplacian", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
-       "cpu coarsened float32 rational host-memory (3x3, several outputs per thread)"},
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)"},
       {"box:5", "cuda tensor-pairs 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu box-runs int32 rational host-memory (5x5, equal weights: running sums)"},
       {"gaussian:2",
@@ -51,7 +53,7 @@ TEST(Planner, TableOfChoices) {
       {"disk:7.5",
        "cuda tensor-warpgroups tile 128x64 2 digits int32 real global-memory (15x15, on tensor "
        "cores)",
-       "cpu coarsened float32 real host-memory (15x15, several outputs per thread)"},
+       "cpu coarsened-dots 2 digits int32 real host-memory (15x15, dot products of bytes)"},
       {"disk:127.5",
        "cuda tensor-tiles tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
        "cpu coarsened-dots 1 digit int32 real host-memory (255x255, dot products of bytes)"},

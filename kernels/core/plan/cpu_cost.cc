@@ -20,12 +20,25 @@ bool in_bytes(const FrameFormat& format) {
       [](const PlaneFormat& plane) { return !has_filtered(plane) || plane.sample_bytes == 1; });
 }
 
-/// Units of work for a sample of `component`.
+/// Dot products for a sample: of quads of bytes for each digit of a weight, or of pairs of 16 bits,
+/// which hold two digits unless the sums leave 32 bits.
+double dot_products(const Plan& plan, const Mask& mask, bool bytes, DotProducts dots) {
+  const double quads = 1.0 * plan.digits * divide_up(mask.width, 4) * mask.height;
+  if (dots == DotProducts::kQuads || (dots == DotProducts::kQuadsOfBytesAlone && bytes))
+    return quads;
+  const bool wide = plan.accumulator == Accumulator::kFloat64;
+  // Sums of samples of two bytes that leave 32 bits still go by quads, which take as long as so
+  // many pairs.
+  const double pairs_of_quad = dots == DotProducts::kPairs ? 5.3 : 2;
+  if (wide && !bytes) return pairs_of_quad * quads;
+  const int parts = plan.digits > 2 || wide ? 2 : 1;
+  return 1.0 * parts * divide_up(mask.width, 2) * mask.height;
+}
+
+/// Units of work for a sample of `component`, but of dot products.
 double work_for_sample(const Plan& plan, const Component& component, const Mask& mask,
                        int threads) {
   const double rows = std::max(1.0, 1.0 * component.height / threads);
-  if (plan.form == Form::kCoarsenedDots)
-    return 1.0 * plan.digits * divide_up(mask.width, 4) * mask.height;
   // An area makes the row sums of its halo, too.
   if (plan.form == Form::kSeparableAreas)
     return (1 + (mask.height - 1) / rows) * mask.width + mask.height;
@@ -120,8 +133,10 @@ const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device) {
   return found == rows.end() ? rows.back() : *found;
 }
 
-CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& mask, int threads) {
+CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
+                      const FrameFormat& format, const Mask& mask, int threads) {
   CostTerms terms{};
+  const bool bytes = in_bytes(format);
   terms[kCpuFrame] = 1;
   const bool narrow = is_narrow(plan, format, mask);
   for (int p = 0; p < format.plane_count; ++p) {
@@ -137,7 +152,9 @@ CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& m
       if (plan.form == Form::kSeparableTwoPass)
         terms[kCpuMegabytes] += 2 * samples * static_cast<double>(weight_bytes(plan.accumulator));
       if (!narrow) terms[kCpuSamples] += samples;
-      terms[kCpuWork] += samples * work_for_sample(plan, component, mask, threads);
+      terms[kCpuWork] += samples * (plan.form == Form::kCoarsenedDots
+                                        ? dot_products(plan, mask, bytes, constants.dots)
+                                        : work_for_sample(plan, component, mask, threads));
       if (component.step > plane.sample_bytes) terms[kCpuApart] += samples;
       if (codes.in_double) terms[kCpuDouble] += samples;
       if (codes.divided) terms[kCpuDivided] += samples;
@@ -149,7 +166,7 @@ CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& m
 double cpu_predicted_microseconds(const CpuCostConstants& constants, const Plan& plan,
                                   const FrameFormat& format, const Mask& mask, int threads) {
   const CostTerms& cost = constants.terms[static_cast<std::size_t>(cpu_cost_class(plan, format))];
-  const CostTerms work = cpu_work_of(plan, format, mask, threads);
+  const CostTerms work = cpu_work_of(constants, plan, format, mask, threads);
   double shared = 0;
   for (std::size_t t = kCpuFrame + 1; t < work.size(); ++t)
     shared += cost[t] * work[t];

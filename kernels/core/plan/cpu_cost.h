@@ -47,10 +47,18 @@ enum CpuCostTerm : int {
   kCpuDivided,    ///< or by an exact division.
 };
 
+/// What coarsened-dots multiplies with an instruction set.
+enum class DotProducts {
+  kQuads,              ///< Quads of bytes: samples, of two bytes one after the other, and digits.
+  kQuadsOfBytesAlone,  ///< Those of samples of a byte; of two bytes pairs of 16 bits.
+  kPairs,              ///< Pairs of samples and weights of 16 bits.
+};
+
 struct CpuCostConstants {
   const char* instruction_set = "";  ///< As DeviceCapabilities::name: "AVX3_DL".
   const char* cpu = "";              ///< That they were measured on.
   bool derived = false;              ///< Taken from another row, not measured.
+  DotProducts dots = DotProducts::kQuads;
   std::array<CostTerms, kCpuCostClassCount> terms{};
 };
 
@@ -67,9 +75,10 @@ const std::vector<CpuCostConstants>& cpu_cost_table();
 const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device);
 
 /// What `plan` does to a frame. Units of work for a sample are multiply-adds; for coarsened-dots
-/// products of four bytes, for box the share of rows and columns that the halo adds, and shift has
-/// none. `threads` share the rows.
-CostTerms cpu_work_of(const Plan& plan, const FrameFormat& format, const Mask& mask, int threads);
+/// products of four bytes, or of pairs of 16 bits (DotProducts), for box the share of
+/// rows and columns that the halo adds, and shift has none. `threads` share the rows.
+CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
+                      const FrameFormat& format, const Mask& mask, int threads);
 
 /// What `plan` takes for a frame of `format` with `threads`. What is left out: colour weighted by
 /// alpha, and components that are copied.

@@ -2,6 +2,8 @@
 // The constants of the CPU's cost model.
 #include "kernels/core/plan/cpu_cost.h"
 
+#include <cstddef>
+
 namespace convolve {
 namespace {
 
@@ -16,6 +18,7 @@ CpuCostConstants avx3_dl() {
   return {"AVX3_DL",
           kZen5,
           false,
+          DotProducts::kQuadsOfBytesAlone,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
               // basic: within 8 %
@@ -28,8 +31,8 @@ CpuCostConstants avx3_dl() {
               {{0, 0, 165.4, 0, 18.28, 0, 0, 0}},
               // coarsened-dots of bytes: within 22 %
               {{5.657, 0, 30.39, 0, 7.743, 91.48, 0, 0}},
-              // coarsened-dots of two bytes: within 28 %
-              {{0.3536, 16.98, 38.55, 0, 15.27, 19.72, 58.82, 0}},
+              // coarsened-dots of two bytes: within 29 %
+              {{0, 21.36, 35.42, 0, 7.795, 40.15, 58.38, 0}},
               // separable float32: within 43 %
               {{4.528, 0, 1.289, 161, 11.47, 299.9, 148.1, 51.69}},
               // separable float64: within 18 %
@@ -51,6 +54,7 @@ CpuCostConstants avx3() {
   return {"AVX3",
           kZen5,
           false,
+          DotProducts::kPairs,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
               // basic: within 6 %
@@ -61,10 +65,10 @@ CpuCostConstants avx3() {
               {{0, 0, 31.12, 145.8, 10.19, 374.2, 120.9, 103.4}},
               // coarsened float64: within 27 %
               {{0, 0, 0, 0, 18.49, 0, 661.5, 0}},
-              // coarsened-dots of bytes: within 29 %
-              {{6.053, 0, 48.13, 0, 21.49, 93.29, 0, 0}},
-              // coarsened-dots of two bytes: within 32 %
-              {{0, 21.29, 48.81, 0, 43.4, 55.61, 83.69, 0}},
+              // coarsened-dots of bytes: within 16 %
+              {{3.864, 0, 48.17, 0, 9.115, 79, 0, 0}},
+              // coarsened-dots of two bytes: within 28 %
+              {{0.5404, 17.83, 39.04, 0, 8.931, 39.83, 52.84, 0}},
               // separable float32: within 43 %
               {{3.375, 0, 2.048, 165.2, 11.76, 302.7, 142.2, 53.2}},
               // separable float64: within 18 %
@@ -86,6 +90,7 @@ CpuCostConstants avx2() {
   return {"AVX2",
           kZen5,
           false,
+          DotProducts::kPairs,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
               // basic: within 6 %
@@ -96,10 +101,10 @@ CpuCostConstants avx2() {
               {{0, 0, 40.43, 170.7, 16.9, 560.5, 149.8, 31.93}},
               // coarsened float64: within 5 %
               {{0, 0, 0, 0, 32.18, 1836, 674.6, 0}},
-              // coarsened-dots of bytes: within 13 %
-              {{10.26, 0, 124.3, 0, 52.46, 71.45, 0, 0}},
-              // coarsened-dots of two bytes: within 21 %
-              {{9.682, 0, 128.8, 0, 104.8, 0, 192.4, 0}},
+              // coarsened-dots of bytes: within 7 %
+              {{4.01, 0, 73.21, 0, 17.85, 91.62, 0, 0}},
+              // coarsened-dots of two bytes: within 39 %
+              {{3.866, 2.579, 73.74, 0, 18.66, 0, 97.45, 0}},
               // separable float32: within 26 %
               {{0, 5.802, 0, 282.3, 21.34, 532.5, 179.8, 84.16}},
               // separable float64: within 28 %
@@ -121,6 +126,7 @@ CpuCostConstants sse4() {
   return {"SSE4",
           kZen5,
           false,
+          DotProducts::kPairs,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
               // basic: within 5 %
@@ -131,10 +137,10 @@ CpuCostConstants sse4() {
               {{0, 0, 49.85, 307.9, 45.67, 591.9, 106.6, 731.1}},
               // coarsened float64: within 10 %
               {{0, 3.965, 182.6, 0, 114.7, 17710, 0, 0}},
-              // coarsened-dots of bytes: within 34 %
-              {{13.69, 0, 227.8, 0, 119.9, 123.1, 0, 0}},
-              // coarsened-dots of two bytes: within 20 %
-              {{10.22, 0, 232.3, 0, 235.5, 0, 288.8, 815.3}},
+              // coarsened-dots of bytes: within 35 %
+              {{2.17, 0, 142.5, 0, 41.86, 107.7, 0, 0}},
+              // coarsened-dots of two bytes: within 38 %
+              {{9.2, 0, 114, 0, 43.08, 0, 125, 772.8}},
               // separable float32: within 19 %
               {{2.656, 0.2019, 0, 501.4, 50.4, 560.3, 313.1, 792}},
               // separable float64: within 15 %
@@ -156,6 +162,7 @@ CpuCostConstants scalar() {
   return {"SCALAR",
           kZen5,
           false,
+          DotProducts::kQuads,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
               // basic: within 1 %
@@ -193,6 +200,19 @@ CpuCostConstants derived(CpuCostConstants row, const char* instruction_set) {
   return row;
 }
 
+/// Where no instruction multiplies pairs. The constants of dot products are those of SSE4 when it
+/// made those of quads of two instructions.
+CpuCostConstants derived_neon(const char* instruction_set) {
+  CpuCostConstants row = derived(sse4(), instruction_set);
+  row.dots = DotProducts::kQuads;
+  const auto set = [&row](CpuCostClass cost_class, const CostTerms& terms) {
+    row.terms[static_cast<std::size_t>(cost_class)] = terms;
+  };
+  set(CpuCostClass::kByteDots, {13.69, 0, 227.8, 0, 119.9, 123.1, 0, 0});
+  set(CpuCostClass::kWordDots, {10.22, 0, 232.3, 0, 235.5, 0, 288.8, 815.3});
+  return row;
+}
+
 }  // namespace
 
 const std::vector<CpuCostConstants>& cpu_cost_table() {
@@ -200,8 +220,8 @@ const std::vector<CpuCostConstants>& cpu_cost_table() {
       avx3_dl(), avx3(), avx2(), sse4(),
       // Names that only newer releases of Highway have.
       derived(avx3_dl(), "AVX3_ZEN4"), derived(avx3_dl(), "AVX3_SPR"),
-      derived(avx3_dl(), "AVX10_2"), derived(sse4(), "SSE2"), derived(sse4(), "NEON"),
-      derived(sse4(), "NEON_BF16"), derived(sse4(), "NEON_WITHOUT_AES"), scalar()};
+      derived(avx3_dl(), "AVX10_2"), derived(sse4(), "SSE2"), derived_neon("NEON"),
+      derived_neon("NEON_BF16"), derived_neon("NEON_WITHOUT_AES"), scalar()};
   return rows;
 }
 

@@ -141,14 +141,11 @@ HWY_INLINE void take_blocks_in_turn(hn::Vec<WidePairs>& a, hn::Vec<WidePairs>& b
   }
 }
 
-/// Clamps codes and stores them as samples of two bytes, as many as fill four vectors, or `count`
-/// if that is less. Every 16 outputs are one block of 16 bytes of each vector.
-HWY_INLINE void store_wide_codes(const hn::Vec<Words> (&codes)[4], SampleLayout layout, int count,
-                                 std::uint8_t* out) {
+/// Stores codes of two bytes, the first ones in `first`, as samples: as many as fill both vectors,
+/// or `count` if that is less.
+HWY_INLINE void store_wide_pairs(hn::Vec<WidePairs> first, hn::Vec<WidePairs> second,
+                                 SampleLayout layout, int count, std::uint8_t* out) {
   const WidePairs d;
-  auto first = pack_wide(codes[0], codes[1]);
-  auto second = pack_wide(codes[2], codes[3]);
-  take_blocks_in_turn(first, second);
   const auto encode = [&](hn::Vec<WidePairs> code) HWY_ATTR {
     code = hn::Min(code, hn::Set(d, static_cast<std::uint16_t>(layout.max_code)));
     code = hn::ShiftLeftSame(code, layout.shift);
@@ -164,6 +161,16 @@ HWY_INLINE void store_wide_codes(const hn::Vec<Words> (&codes)[4], SampleLayout 
     hn::Store(encode(second), d, last + kLanes);
     std::memcpy(out, last, static_cast<std::size_t>(count) * sizeof *last);
   }
+}
+
+/// Clamps codes and stores them as samples of two bytes, as many as fill four vectors, or `count`
+/// if that is less. Every 16 outputs are one block of 16 bytes of each vector.
+HWY_INLINE void store_wide_codes(const hn::Vec<Words> (&codes)[4], SampleLayout layout, int count,
+                                 std::uint8_t* out) {
+  auto first = pack_wide(codes[0], codes[1]);
+  auto second = pack_wide(codes[2], codes[3]);
+  take_blocks_in_turn(first, second);
+  store_wide_pairs(first, second, layout, count, out);
 }
 
 #endif

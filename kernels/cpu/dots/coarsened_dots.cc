@@ -18,26 +18,48 @@
 #include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
+#include "kernels/cpu/dots/pair_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
 
-/// The rows of samples of one byte, or of two.
+/// The rows of samples of one byte, or of two, as tiles read them.
 template <class Stored>
 HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
-                        const Workspace& workspace, std::ptrdiff_t upper) {
+                        const Workspace& workspace, std::ptrdiff_t upper, QuadTile<Stored>) {
   const int x = area.x - taps.anchor_x(), cells = area.width + taps.width() - 1;
   if constexpr (sizeof(Stored) == 1)
-    return SourceRows(task, x, cells, dot_stride(taps));
+    return SourceRows(task, x, cells, QuadTile<Stored>::stride(taps));
   else
     return SplitRows(task, x, cells, upper, workspace.samples.at<std::uint16_t>(0));
 }
 
-/// Walks down the area with a ring of lines for each part: each is loaded once per area.
+#if CONVOLVE_DOT_PAIRS
+
+/// The last of the source lines is scratch.
 template <class Stored>
+HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
+                        const Workspace& workspace, std::ptrdiff_t upper, PairTile<Stored>) {
+  const int x = area.x - taps.anchor_x(), cells = area.width + taps.width() - 1;
+  if constexpr (sizeof(Stored) == 1) {
+    return WidenedRows(task, x, cells, upper);
+  } else {
+    const int ring = taps.height() + kMostDotRows - 1;
+    const int scratch = task.count * ring;
+    return JoinedRows(task, x, cells, upper, workspace.source.at<std::uint8_t>(scratch),
+                      workspace.samples.at<std::uint16_t>(0));
+  }
+}
+
+#endif
+
+/// Walks down the area with a ring of lines for each part: each is loaded once per area.
+template <class Tile>
 void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
                     const Workspace& workspace) {
+  using Stored = typename Tile::Stored;
+  constexpr int kRows = Tile::kRows;
   const int ring = taps.height() + kMostDotRows - 1;
   const auto line = [&](int part, int index) {
     return workspace.source.at<std::uint8_t>(part * ring + index % ring);
@@ -46,11 +68,11 @@ void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
   const auto lines = reinterpret_cast<const std::uint8_t**>(workspace.table);
   const int top = area.y - taps.anchor_y();
   const std::ptrdiff_t upper = upper_line(area.width + taps.width() - 1);
-  const auto source = rows_of<Stored>(task, taps, area, workspace, upper);
+  const auto source = rows_of(task, taps, area, workspace, upper, Tile());
   RowsAhead ahead(task.parts[0].task, task.count, area);
   int loaded = 0;
-  for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kDotRows) {
-    const int rows = std::min(kDotRows, area.height - y);
+  for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kRows) {
+    const int rows = std::min(kRows, area.height - y);
     const int needed = taps.height() + rows - 1;
     for (; loaded < y + needed; ++loaded) {
       std::uint8_t* to[kMaxComponents];
@@ -59,8 +81,8 @@ void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
       source.load(top + loaded, to);
     }
     ahead.clear();
-    ahead.read(top + loaded, top + loaded + kDotRows);
-    ahead.write(area.y + y + rows, area.y + std::min(y + rows + kDotRows, area.height));
+    ahead.read(top + loaded, top + loaded + kRows);
+    ahead.write(area.y + y + rows, area.y + std::min(y + rows + kRows, area.height));
     const Stored* samples[kMostDotRows][kMaxComponents];
     for (int k = 0; k < task.count; ++k) {
       const ComponentTask& part = task.parts[k].task;
@@ -74,13 +96,13 @@ void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
       }
       if (!task.parts[k].filtered) continue;
       source.for_each_run(area.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
-        for (int i = 0; i < taps.height() + kDotRows - 1; ++i) {
+        for (int i = 0; i < taps.height() + kRows - 1; ++i) {
           // Below the last row a tile may read any line: nobody wants what comes of it.
           const int row = y + std::min(i, needed - 1);
           lines[i] = line(k, row);
           if (in_picture) lines[i] = source.in_picture(top + row, lines[i]);
         }
-        filter_block<Stored>(taps, task.parts[k].digits, block, begin, end, area.width);
+        filter_block<Tile>(taps, task.parts[k].digits, block, begin, end, area.width);
       });
     }
     for (int r = 0; r < rows && !direct; ++r) {
@@ -94,13 +116,25 @@ void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
 
 void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
                  const Workspace& workspace) {
-  return task.parts[0].task.sample_bytes == 1
-             ? filter_samples<std::uint8_t>(task, taps, area, workspace)
-             : filter_samples<std::uint16_t>(task, taps, area, workspace);
+  const bool bytes = task.parts[0].task.sample_bytes == 1;
+#if CONVOLVE_DOT_PAIRS
+  if (!bytes && !taps.wide())
+    return filter_samples<PairTile<std::uint16_t>>(task, taps, area, workspace);
+#endif
+#if CONVOLVE_DOT_PAIRS && !CONVOLVE_DOT_INSTRUCTION
+  if (bytes) return filter_samples<PairTile<std::uint8_t>>(task, taps, area, workspace);
+#else
+  if (bytes) return filter_samples<QuadTile<std::uint8_t>>(task, taps, area, workspace);
+#endif
+  return filter_samples<QuadTile<std::uint16_t>>(task, taps, area, workspace);
 }
 
 const char* instruction_set() {
   return hwy::TargetName(HWY_TARGET);
+}
+
+bool widens_bytes() {
+  return CONVOLVE_DOT_PAIRS && !CONVOLVE_DOT_INSTRUCTION;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -112,6 +146,7 @@ namespace convolve {
 
 HWY_EXPORT(filter_dots);
 HWY_EXPORT(instruction_set);
+HWY_EXPORT(widens_bytes);
 
 const char* vector_instruction_set() {
   return HWY_DYNAMIC_DISPATCH(instruction_set)();
@@ -137,11 +172,13 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
   CoarsenedDots made;
   made.taps_ = DotTaps(mask, weights);
   WorkspaceShape shape;
-  shape.cell_bytes = static_cast<std::size_t>(extent.sample_bytes);
+  // Without products of bytes they lie in lines of 16 bits.
+  shape.cell_bytes =
+      static_cast<std::size_t>(HWY_DYNAMIC_DISPATCH(widens_bytes)() ? 2 : extent.sample_bytes);
   made.strip_width_ = choose_strip_width(extent.width, halo, extent.parts * ring, shape.cell_bytes);
   shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep));
   shape.source_width = upper_line(shape.strip_width + halo);
-  shape.source_lines = extent.parts * ring;
+  shape.source_lines = extent.parts * ring + 1;  // See rows_of().
   shape.intermediate_lines = extent.parts * kMostDotRows;
   shape.table_lines = ring;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers);

@@ -31,9 +31,6 @@ class CoarsenedDots final : public ByteFilter {
   Workspaces workspaces_;
 };
 
-/// True if this machine has an instruction for the products.
-bool has_dot_instruction();
-
 /// The best instruction set that vector kernels use on this machine: "AVX2". The one with VNNI is
 /// used here alone.
 const char* vector_instruction_set();

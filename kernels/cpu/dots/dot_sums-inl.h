@@ -23,6 +23,7 @@
 
 #include "kernels/core/base/sample.h"
 #include "kernels/cpu/bytes/rows_ahead.h"
+#include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/dots/dot_product-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/quotient.h"
@@ -200,9 +201,11 @@ HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block,
 
 /// Sums that registers keep, in memory: those whose address is given away to a function that is not
 /// inlined would lie there from the beginning.
-HWY_INLINE void copy_sums(const DotSums& sum, DotSums& copy) {
+template <int kRows>
+HWY_INLINE void copy_sums(const hn::Vec<Words> (&sum)[kRows][kDotVectors],
+                          hn::Vec<Words> (&copy)[kRows][kDotVectors]) {
   HWY_UNROLL(8)
-  for (int r = 0; r < kDotRows; ++r) {
+  for (int r = 0; r < kRows; ++r) {
     HWY_UNROLL(4)
     for (int k = 0; k < kDotVectors; ++k)
       copy[r][k] = sum[r][k];
@@ -246,6 +249,45 @@ HWY_NOINLINE void store_powers(const DotTaps& taps, int highest, int lowest, con
   sum_powers<Stored>(taps, highest, lowest, block, x, 0, sum);
   copy_sums(sum, stored);
 }
+
+/// A tile of outputs of a byte, or of two, by products of quads of bytes.
+template <class StoredSample>
+struct QuadTile {
+  using Stored = StoredSample;
+  using Sums = DotSums;
+  static constexpr int kRows = kDotRows;
+
+  /// Stores codes of a row of the tile as samples, `count` of them if that is less.
+  static HWY_INLINE void store(const hn::Vec<Words> (&codes)[kDotVectors], SampleLayout layout,
+                               int count, std::uint8_t* out) {
+    if constexpr (sizeof(Stored) == 1)
+      store_codes(pack_words(codes), count, out);
+    else
+      store_wide_codes(codes, layout, count, out);
+  }
+
+  /// What the sums have too little, as lines do not hold codes themselves.
+  static std::int32_t start_of(const DotTaps&, SampleLayout) { return 0; }
+
+  /// The sums of the tile at column `x`, which begin with `start`.
+  static HWY_INLINE void sum_all(const DotTaps& taps, const DotBlock& block, int x,
+                                 std::int32_t start, DotSums& sum) {
+    sum_powers<Stored>(taps, highest_power<Stored>(taps), 0, block, x, start, sum);
+  }
+
+  /// Of wide weights: the sums that count 256 and those that count 1, in memory.
+  static HWY_INLINE void store_wide(const DotTaps& taps, const DotBlock& block, int x,
+                                    DotSums& high, DotSums& low) {
+    store_powers<Stored>(taps, highest_power<Stored>(taps), 1, block, x, high);
+    store_powers<Stored>(taps, 0, 0, block, x, low);
+  }
+
+  /// A step makes one tile, and reads the cells that the quads of its sums lie on.
+  static Stride stride(const DotTaps& taps) {
+    const int step = static_cast<int>(hn::Lanes(Bytes()));
+    return {step, step + kQuadTaps * (taps.quads() + kDotVectors - 2)};
+  }
+};
 
 #endif
 

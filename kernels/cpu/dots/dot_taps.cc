@@ -27,7 +27,10 @@ DotTaps::DotTaps(const Mask& mask, const DigitWeights& weights)
       anchor_y_(mask.anchor_y),
       digits_(weights.digits),
       quads_(divide_up(mask.width, kQuadTaps)),
-      magnitude_(weights.magnitude) {
+      magnitude_(weights.magnitude),
+      sum_(weights.sum),
+      wide_(weights.wide),
+      pairs_(mask, weights) {
   const int lines = height_ + kMostDotRows - 1;
   words_.reserve(static_cast<std::size_t>(digits_) * lines * words_of_line());
   for (int d = 0; d < digits_; ++d)

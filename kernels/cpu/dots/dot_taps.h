@@ -8,6 +8,7 @@
 
 #include "kernels/core/mask/mask.h"
 #include "kernels/core/weights/digits.h"
+#include "kernels/cpu/dots/dot_pairs.h"
 
 namespace convolve {
 
@@ -17,7 +18,7 @@ inline constexpr int kQuadTaps = 4;
 /// Output rows that are computed together, at most.
 inline constexpr int kMostDotRows = 6;
 
-/// A mask in whole numbers of 8-bit digits, packed as quads. Immutable; owns its quads.
+/// A mask in whole numbers of 8-bit digits, packed as quads, and as pairs. Immutable; owns them.
 class DotTaps {
  public:
   DotTaps() = default;
@@ -31,6 +32,8 @@ class DotTaps {
   /// Sum of the weights' magnitudes: no sum of products with codes is larger than that of the
   /// largest code.
   double magnitude() const { return magnitude_; }
+  std::int64_t sum() const { return sum_; }  ///< Of the weights.
+  bool wide() const { return wide_; }        ///< DigitWeights::wide.
 
   /// Quads of a row of the mask. The last one ends in zeros where the width is no multiple of four.
   int quads() const { return quads_; }
@@ -45,6 +48,9 @@ class DotTaps {
   }
   int words_of_line() const { return quads_ * kMostDotRows; }
 
+  /// The weights where there are no products of bytes.
+  const DotPairs& pairs() const { return pairs_; }
+
  private:
   int width_ = 1;
   int height_ = 1;
@@ -53,7 +59,10 @@ class DotTaps {
   int digits_ = 1;
   int quads_ = 1;
   double magnitude_ = 0;
+  std::int64_t sum_ = 0;
+  bool wide_ = false;
   std::vector<std::int32_t> words_;
+  DotPairs pairs_;
 };
 
 }  // namespace convolve

@@ -21,6 +21,7 @@
 #include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/dots/dot_sums-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
+#include "kernels/cpu/dots/pair_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -47,13 +48,18 @@ inline int dot_code(const DotTaps& taps, const DigitEpilogue& e, const DotBlock&
                             : finish(static_cast<double>(total), e.general.wide, max_code);
 }
 
-inline Stride dot_stride(const DotTaps& taps) {
-  return {1, kQuadTaps * taps.quads()};
-}
+template <class StoredSample>
+struct QuadTile {
+  using Stored = StoredSample;
+  static constexpr int kRows = kDotRows;
 
-template <class Stored>
+  static Stride stride(const DotTaps& taps) { return {1, kQuadTaps * taps.quads()}; }
+};
+
+template <class Tile>
 inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block,
                          int begin, int end, int) {
+  using Stored = typename Tile::Stored;
   for (int x = begin; x < end; ++x)
     write_sample(block.out[0] + x * static_cast<int>(sizeof(Stored)),
                  encode_sample<Stored>(dot_code<Stored>(taps, e, block, x), block.layout));
@@ -77,25 +83,23 @@ HWY_INLINE hn::Vec<Words> rounded_codes(hn::Vec<Words> sums, const DigitEpilogue
 }
 
 /// Samples of a row from column `x` on, `count` columns of them.
-template <class Stored>
+template <class Tile>
 HWY_INLINE void store_row(const hn::Vec<Words> (&codes)[kDotVectors], const DotBlock& block, int r,
                           int x, int count) {
-  if constexpr (sizeof(Stored) == 1)
-    store_codes(pack_words(codes), count, block.out[r] + x);
-  else
-    store_wide_codes(codes, block.layout, count, block.out[r] + std::ptrdiff_t{2} * x);
+  constexpr std::ptrdiff_t kBytes = sizeof(typename Tile::Stored);
+  Tile::store(codes, block.layout, count, block.out[r] + kBytes * x);
 }
 
 /// The sums of a tile as samples, to the block's rows from column `x` on, `count` columns of them.
-template <class Stored, class Codes>
-HWY_INLINE void finish_tile(const DotSums& sum, const DotBlock& block, int x, int count,
+template <class Tile, class Codes>
+HWY_INLINE void finish_tile(const typename Tile::Sums& sum, const DotBlock& block, int x, int count,
                             const Codes& codes_of) {
   HWY_UNROLL(8)
-  for (int r = 0; r < kDotRows; ++r) {
+  for (int r = 0; r < Tile::kRows; ++r) {
     if (r >= block.rows) return;
     const hn::Vec<Words> codes[kDotVectors] = {codes_of(sum[r][0]), codes_of(sum[r][1]),
                                                codes_of(sum[r][2]), codes_of(sum[r][3])};
-    store_row<Stored>(codes, block, r, x, count);
+    store_row<Tile>(codes, block, r, x, count);
   }
 }
 
@@ -106,19 +110,20 @@ HWY_INLINE bool finishes_quickly(const EpilogueOf<Real>& e, const Reciprocal<Rea
          quick_codes_serve(e, Rounding::kQuotient, Sums::kExact);
 }
 
-template <class Stored, class Real>
-HWY_INLINE void finish_quotients(const DotSums& sum, const DotBlock& block, int x, int count,
-                                 const EpilogueOf<Real>& e, const Reciprocal<Real>& reciprocal) {
-  finish_tile<Stored>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+template <class Tile, class Real>
+HWY_INLINE void finish_quotients(const typename Tile::Sums& sum, const DotBlock& block, int x,
+                                 int count, const EpilogueOf<Real>& e,
+                                 const Reciprocal<Real>& reciprocal) {
+  finish_tile<Tile>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
     return quick_codes<Rounding::kQuotient>(sums, e, reciprocal);
   });
 }
 
 /// Makes samples of the quotients of the sums themselves.
-template <class Stored, class Real>
-HWY_INLINE void finish_plain_quotients(const DotSums& sum, const DotBlock& block, int x, int count,
-                                       const Reciprocal<Real>& reciprocal) {
-  finish_tile<Stored>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+template <class Tile, class Real>
+HWY_INLINE void finish_plain_quotients(const typename Tile::Sums& sum, const DotBlock& block, int x,
+                                       int count, const Reciprocal<Real>& reciprocal) {
+  finish_tile<Tile>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
     return quick_quotients(sums, reciprocal);
   });
 }
@@ -157,85 +162,80 @@ HWY_INLINE std::int32_t first_sum(const DigitEpilogue& e, TileEnd end) {
 
 /// Makes samples of the sums of a tile by an epilogue that is seldom needed. Not inlined, as its
 /// registers would be those of the sums.
-template <class Stored>
-HWY_NOINLINE void finish_seldom(const DotSums& sum, const Epilogue& e,
+template <class Tile>
+HWY_NOINLINE void finish_seldom(const typename Tile::Sums& sum, const Epilogue& e,
                                 const Reciprocals& reciprocals, const DotBlock& block, int x,
                                 int count) {
   with_codes(e, reciprocals, Sums::kRounded, [&](const auto& codes_of) HWY_ATTR {
-    finish_tile<Stored>(sum, block, x, count, codes_of);
+    finish_tile<Tile>(sum, block, x, count, codes_of);
   });
 }
 
 /// The tile at column `x`, of which `count` columns are wanted. Its sums begin with `start`.
-template <class Stored>
+template <class Tile>
 inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
                         std::int32_t start, const DotBlock& block, int x, int count) {
-  DotSums sum;
-  sum_powers<Stored>(taps, highest_power<Stored>(taps), 0, block, x, start, sum);
+  typename Tile::Sums sum;
+  Tile::sum_all(taps, block, x, start, sum);
   const Reciprocals& reciprocals = block.reciprocals;
   switch (end) {
     case TileEnd::kBits:
-      return finish_tile<Stored>(sum, block, x, count, [&e](hn::Vec<Words> sums) HWY_ATTR {
+      return finish_tile<Tile>(sum, block, x, count, [&e](hn::Vec<Words> sums) HWY_ATTR {
         return rounded_codes<true>(sums, e);
       });
     case TileEnd::kFloat:
-      return finish_tile<Stored>(sum, block, x, count, [&e](hn::Vec<Words> sums) HWY_ATTR {
+      return finish_tile<Tile>(sum, block, x, count, [&e](hn::Vec<Words> sums) HWY_ATTR {
         return rounded_codes<false>(sums, e);
       });
     case TileEnd::kPlainNarrow:
-      return finish_plain_quotients<Stored>(sum, block, x, count, reciprocals.narrow);
+      return finish_plain_quotients<Tile>(sum, block, x, count, reciprocals.narrow);
     case TileEnd::kPlainWide:
-      return finish_plain_quotients<Stored>(sum, block, x, count, reciprocals.wide);
+      return finish_plain_quotients<Tile>(sum, block, x, count, reciprocals.wide);
     case TileEnd::kNarrow:
-      return finish_quotients<Stored>(sum, block, x, count, e.general.narrow, reciprocals.narrow);
+      return finish_quotients<Tile>(sum, block, x, count, e.general.narrow, reciprocals.narrow);
     case TileEnd::kWide:
-      return finish_quotients<Stored>(sum, block, x, count, e.general.wide, reciprocals.wide);
+      return finish_quotients<Tile>(sum, block, x, count, e.general.wide, reciprocals.wide);
     case TileEnd::kSeldom:
       break;
   }
-  DotSums copy;
+  typename Tile::Sums copy;
   copy_sums(sum, copy);
-  finish_seldom<Stored>(copy, e.general, reciprocals, block, x, count);
+  finish_seldom<Tile>(copy, e.general, reciprocals, block, x, count);
 }
 
 /// Writes the samples of the tile at column `x`, of which `count` columns are wanted, for wide
 /// weights (DigitWeights::wide).
-template <class Stored>
+template <class Tile>
 HWY_NOINLINE void filter_wide_tile(const DotTaps& taps, const DigitEpilogue& e,
                                    const DotBlock& block, int x, int count) {
-  DotSums high, low;
-  store_powers<Stored>(taps, highest_power<Stored>(taps), 1, block, x, high);
-  store_powers<Stored>(taps, 0, 0, block, x, low);
+  typename Tile::Sums high, low;
+  Tile::store_wide(taps, block, x, high, low);
   with_wide_codes(e.general.wide, block.reciprocals.wide, e.wide_start, e.general.max_code,
                   [&](const auto& codes_of) HWY_ATTR {
                     for (int r = 0; r < block.rows; ++r) {
                       hn::Vec<Words> codes[kDotVectors];
                       for (int k = 0; k < kDotVectors; ++k)
                         codes[k] = codes_of(high[r][k], low[r][k]);
-                      store_row<Stored>(codes, block, r, x, count);
+                      store_row<Tile>(codes, block, r, x, count);
                     }
                   });
 }
 
-/// A step makes one tile, and reads the cells that the quads of its sums lie on.
-inline Stride dot_stride(const DotTaps& taps) {
-  const int step = static_cast<int>(hn::Lanes(Bytes()));
-  return {step, step + kQuadTaps * (taps.quads() + kDotVectors - 2)};
-}
-
 /// Writes the samples of columns `begin` .. `end` - 1 of `width` to each row of the block.
-template <class Stored>
+template <class Tile>
 inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block,
                          int begin, int end, int width) {
-  const Stride stride = dot_stride(taps);
+  const Stride stride = Tile::stride(taps);
   const TileEnd tile = tile_end(taps, e, block.reciprocals);
-  const std::int32_t start = first_sum(e, tile);
+  const auto start =
+      static_cast<std::int32_t>(static_cast<std::uint32_t>(first_sum(e, tile)) +
+                                static_cast<std::uint32_t>(Tile::start_of(taps, block.layout)));
   for (int x = begin; x < end; x += stride.step) {
     block.ahead.fetch(block.part, width, x, std::min(stride.step, width - x));
     if (e.wide)
-      filter_wide_tile<Stored>(taps, e, block, x, width - x);
+      filter_wide_tile<Tile>(taps, e, block, x, width - x);
     else
-      filter_tile<Stored>(taps, e, tile, start, block, x, width - x);
+      filter_tile<Tile>(taps, e, tile, start, block, x, width - x);
   }
 }
 

@@ -69,6 +69,19 @@ HWY_INLINE hn::Vec<Bytes> pack_even_and_odd(const hn::Vec<Words> (&words)[4]) {
   return hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
 }
 
+/// The same for samples of two bytes, which are stored as by store_wide_codes().
+HWY_INLINE void store_wide_even_and_odd(const hn::Vec<Words> (&codes)[4], SampleLayout layout,
+                                        int count, std::uint8_t* out) {
+  HWY_ALIGN static constexpr std::uint8_t kTakeTurns[16] = {0, 1, 8,  9,  2, 3, 10, 11,
+                                                            4, 5, 12, 13, 6, 7, 14, 15};
+  const WidePairs d;
+  const auto order = hn::LoadDup128(Bytes(), kTakeTurns);
+  const auto in_order = [&](hn::Vec<Words> even, hn::Vec<Words> odd) HWY_ATTR {
+    return hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(Bytes(), pack_wide(even, odd)), order));
+  };
+  store_wide_pairs(in_order(codes[0], codes[1]), in_order(codes[2], codes[3]), layout, count, out);
+}
+
 #endif  // HWY_TARGET != HWY_SCALAR
 
 }  // namespace HWY_NAMESPACE

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The weights as products of pairs of 16 bits take them: two neighbours of a row in one word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/digits.h"
+
+namespace convolve {
+
+/// Output rows that are computed together, at most.
+inline constexpr int kMostDotPairRows = 6;
+
+/// A mask in whole numbers, packed as pairs. Weights of one or two digits of 8 bits are one part;
+/// others, and those whose sums leave 32 bits, are two: what counts 1, a digit of 8 bits, and what
+/// counts 256. Immutable; owns its pairs.
+class DotPairs {
+ public:
+  DotPairs() = default;
+  DotPairs(const Mask& mask, const DigitWeights& weights);
+
+  int height() const { return height_; }
+  /// Pairs of a row of the mask. The last one ends in 0 where the width is odd.
+  int pairs() const { return pairs_; }
+  int parts() const { return parts_; }
+
+  /// Part `part` of all weights, as lines of a block of output rows need them: for each of height()
+  /// + kMostDotPairRows - 1 lines and each of pairs() pairs the words of kMostDotPairRows output
+  /// rows, of which row r sees mask row line - r, or zeros if there is none. The first of two
+  /// columns is in the lower half.
+  const std::int32_t* part(int part) const {
+    return words_.data() + static_cast<std::size_t>(part) * words_of_line() *
+                               static_cast<std::size_t>(height_ + kMostDotPairRows - 1);
+  }
+  int words_of_line() const { return pairs_ * kMostDotPairRows; }
+
+ private:
+  int height_ = 1;
+  int pairs_ = 1;
+  int parts_ = 1;
+  std::vector<std::int32_t> words_;
+};
+
+}  // namespace convolve
