@@ -50,6 +50,8 @@ CPU = [
           "j + 1 < mask.width ? row[j + 1] : 0", "j + 2 < mask.width ? row[j + 1] : 0"),
     Fault("pairs-of-weights-that-do-not-fit", "kernels/cpu/dots/dot_pairs.cc",
           "value <= std::numeric_limits<std::int16_t>::max()", "true"),
+    Fault("pairs-of-the-least-weights-in-two-parts", "kernels/cpu/dots/dot_pairs.cc",
+          "return kMostDigits;", "return 2;"),
     Fault("pairs-high-part-not-shifted", "kernels/cpu/dots/pair_sums-inl.h",
           "hn::ShiftLeft<8>(sum[r][k])", "hn::ShiftLeft<7>(sum[r][k])"),
     Fault("pairs-of-the-even-outputs-twice", "kernels/cpu/dots/pair_sums-inl.h",
@@ -141,8 +143,8 @@ CPU = [
 
     # The pool of threads.
     Fault("pool-does-not-wait-for-workers", "kernels/core/base/thread_pool.cc",
-          "done_.wait(lock, [&batch] { return batch.active == 0; });",
-          "done_.wait(lock, [&batch] { return batch.active >= 0; });"),
+          "done_.wait(lock, [&batch] { return batch.active.load() == 0; });",
+          "done_.wait(lock, [&batch] { return batch.active.load() >= 0; });"),
     Fault("pool-worker-in-the-callers-scratch", "kernels/core/base/thread_pool.cc",
           "const int worker = batch->joined++;", "const int worker = batch->joined++ - 1;"),
     Fault("pair-taps-odd-rows-a-tap-on", "kernels/cpu/dots/pair_taps.cc",

@@ -23,25 +23,21 @@ TEST(CpuPlanner, TableOfDotProducts) {
     const char* mask;
     const char* plan;
   } table[] = {
-      {"laplacian",
-       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)"},
+      {"laplacian", "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products)"},
       {"sobel-x",
-       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, rank 1 but small: dot products "
-       "of bytes)"},
-      {"disk:7.5",
-       "cpu coarsened-dots 2 digits int32 real host-memory (15x15, dot products of bytes)"},
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, rank 1 but small: dot "
+       "products)"},
+      {"disk:7.5", "cpu coarsened-dots 2 digits int32 real host-memory (15x15, dot products)"},
       {"3x1: 1000 1 -200",
        "cpu coarsened-dots 2 digits int32 rational host-memory (3x1, rank 1 but small: dot "
-       "products "
-       "of bytes)"},
+       "products)"},
       {"2x2: 70000 1 3 100000",
-       "cpu coarsened-dots 3 digits int32 rational host-memory (2x2, dot products of bytes)"},
+       "cpu coarsened-dots 3 digits int32 rational host-memory (2x2, dot products)"},
       {"2x2: 70000000 1 3 100000",
        "cpu coarsened float64 rational host-memory (2x2, several outputs per thread)"},
       {"box:11", "cpu box-runs int32 rational host-memory (11x11, equal weights: running sums)"},
       {"gaussian:0.3",
-       "cpu coarsened-dots 2 digits int32 real host-memory (3x3, rank 1 but small: dot products of "
-       "bytes)"},
+       "cpu coarsened-dots 2 digits int32 real host-memory (3x3, rank 1 but small: dot products)"},
       {"gaussian:1",
        "cpu separable-dots int32 real host-memory (7x7, rank 1: 14 taps instead of 49)"},
       {"binomial:7",
@@ -53,18 +49,17 @@ TEST(CpuPlanner, TableOfDotProducts) {
   for (const auto& choice : table)
     EXPECT_EQ(plan_text(choice.mask, device), choice.plan);
   EXPECT_EQ(plan_text("laplacian", device, {}, 10),
-            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)");
+            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products)");
   EXPECT_EQ(plan_text("laplacian", cpu(), {}, 10),
-            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)");
+            "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products)");
   // Sums of codes of 16 bits leave 32 bits where weights are not small, and floats where there are
   // many, too.
   EXPECT_EQ(plan_text("2x2: 70000 1 3 100000", device, {}, 16),
-            "cpu coarsened-dots 3 digits float64 rational host-memory (2x2, dot products of "
-            "bytes)");
+            "cpu coarsened-dots 3 digits float64 rational host-memory (2x2, dot products)");
   EXPECT_EQ(plan_text("disk:2", device, {}, 16),
             "cpu coarsened float32 real host-memory (5x5, several outputs per thread)");
   EXPECT_EQ(plan_text("disk:5.5", device, {}, 16),
-            "cpu coarsened-dots 2 digits float64 real host-memory (11x11, dot products of bytes)");
+            "cpu coarsened-dots 2 digits float64 real host-memory (11x11, dot products)");
 }
 
 // Sums of bytes beat all else at any size; those of wider samples take more.

@@ -34,11 +34,10 @@ TEST(Planner, TableOfChoices) {
       {"2x1: 0 0", "cuda shift float32 rational parameter (2x1, all 0: nothing is read)",
        "cpu shift float32 rational host-memory (2x1, all 0: nothing is read)"},
       {"sobel-x", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
-       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, rank 1 but small: dot products "
-       "of "
-       "bytes)"},
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, rank 1 but small: dot "
+       "products)"},
       {"laplacian", "cuda tensor-pairs 1 digit int32 rational global-memory (3x3, on tensor cores)",
-       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products of bytes)"},
+       "cpu coarsened-dots 1 digit int32 rational host-memory (3x3, dot products)"},
       {"box:5", "cuda tensor-pairs 1 digit int32 rational global-memory (5x5, on tensor cores)",
        "cpu box-runs int32 rational host-memory (5x5, equal weights: running sums)"},
       {"gaussian:2",
@@ -53,10 +52,10 @@ TEST(Planner, TableOfChoices) {
       {"disk:7.5",
        "cuda tensor-warpgroups tile 128x64 2 digits int32 real global-memory (15x15, on tensor "
        "cores)",
-       "cpu coarsened-dots 2 digits int32 real host-memory (15x15, dot products of bytes)"},
+       "cpu coarsened-dots 2 digits int32 real host-memory (15x15, dot products)"},
       {"disk:127.5",
        "cuda tensor-tiles tile 256x32 1 digit int32 real global-memory (255x255, on tensor cores)",
-       "cpu coarsened-dots 1 digit int32 real host-memory (255x255, dot products of bytes)"},
+       "cpu coarsened-dots 1 digit int32 real host-memory (255x255, dot products)"},
       {"gaussian:30",
        "cuda separable-tensor-two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 "
        "taps "

@@ -125,8 +125,7 @@ std::string reason_for(const Plan& plan, const Mask& mask) {
     return size + (mask.zero_taps == mask.taps() ? ", all 0: nothing is read"
                                                  : ", one tap: samples are moved");
   return size + (mask.rank1 ? ", rank 1 but small: " : ", ") +
-         (plan.form == Form::kCoarsenedDots ? "dot products of bytes"
-                                            : "several outputs per thread");
+         (plan.form == Form::kCoarsenedDots ? "dot products" : "several outputs per thread");
 }
 
 /// Microseconds of one thread's work that waking another is worth. With two threads in place of one

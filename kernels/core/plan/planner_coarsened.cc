@@ -17,7 +17,7 @@ bool codes_are_bytes(const FrameFormat& format) {
   });
 }
 
-/// By dot products of bytes, if the weights keep the contract as digits of a byte.
+/// By dot products, if the weights keep the contract as digits of a byte.
 std::optional<Plan> plan_dots(const PlanRequest& request) {
   if (request.on_cuda() || !request.allows(Form::kCoarsenedDots) ||
       weights_by_alpha(request.format, request.options) || !codes_are_bytes(request.format))

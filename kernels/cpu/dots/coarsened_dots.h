@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// coarsened for samples of 8 bits and weights in digits of 8 bits: integer dot products of four
-// neighbours in a row, in vectors, with several rows of outputs in registers.
+// coarsened for weights in digits of 8 bits: integer dot products of two or four neighbours in a
+// row, in vectors, with several rows of outputs in registers.
 #pragma once
 
 #include <string>

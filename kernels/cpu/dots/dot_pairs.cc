@@ -14,11 +14,21 @@ bool fits_16_bits(std::int32_t value) {
          value <= std::numeric_limits<std::int16_t>::max();
 }
 
-/// What counts 256^`part` of a weight in `parts` parts.
+/// What counts 256^`part` of a weight in `parts` parts: a digit, but in the last part all the rest.
 std::int32_t part_of(std::int32_t weight, int part, int parts) {
-  const std::int32_t low = balanced_digit(weight, 0);
-  if (parts == 1) return weight;
-  return part == 0 ? low : (weight - low) / 256;
+  for (int k = 0; k < part; ++k)
+    weight = (weight - static_cast<std::int8_t>(weight)) / 256;
+  return part == parts - 1 ? weight : static_cast<std::int8_t>(weight);
+}
+
+/// The fewest parts, `least` or more, whose numbers fit 16 bits.
+int parts_of(const std::vector<std::int32_t>& weights, int least) {
+  for (int parts = least; parts < kMostDigits; ++parts)
+    if (std::all_of(weights.begin(), weights.end(), [parts](std::int32_t weight) {
+          return fits_16_bits(part_of(weight, parts - 1, parts));
+        }))
+      return parts;
+  return kMostDigits;
 }
 
 std::int32_t pair_of(std::int32_t first, std::int32_t second) {
@@ -31,10 +41,7 @@ std::int32_t pair_of(std::int32_t first, std::int32_t second) {
 DotPairs::DotPairs(const Mask& mask, const DigitWeights& weights)
     : height_(mask.height),
       pairs_(divide_up(mask.width, 2)),
-      parts_(!weights.wide &&
-                     std::all_of(weights.values.begin(), weights.values.end(), fits_16_bits)
-                 ? 1
-                 : 2) {
+      parts_(parts_of(weights.values, weights.wide ? 2 : 1)) {
   const int lines = height_ + kMostDotPairRows - 1;
   words_.reserve(static_cast<std::size_t>(parts_) * lines * words_of_line());
   for (int part = 0; part < parts_; ++part)

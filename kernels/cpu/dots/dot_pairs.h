@@ -14,9 +14,10 @@ namespace convolve {
 /// Output rows that are computed together, at most.
 inline constexpr int kMostDotPairRows = 6;
 
-/// A mask in whole numbers, packed as pairs. Weights of one or two digits of 8 bits are one part;
-/// others, and those whose sums leave 32 bits, are two: what counts 1, a digit of 8 bits, and what
-/// counts 256. Immutable; owns its pairs.
+/// A mask in whole numbers, packed as pairs, in as few parts as have 16 bits: mostly one for
+/// weights of one or two digits of 8 bits, two for those of three, of which the first is the lowest
+/// digit and counts 1 and the second counts 256. Those whose sums leave 32 bits have two at least.
+/// Immutable; owns its pairs.
 class DotPairs {
  public:
   DotPairs() = default;

@@ -48,7 +48,7 @@ class DotTaps {
   }
   int words_of_line() const { return quads_ * kMostDotRows; }
 
-  /// The weights where there are no products of bytes.
+  /// The weights for products of pairs.
   const DotPairs& pairs() const { return pairs_; }
 
  private:

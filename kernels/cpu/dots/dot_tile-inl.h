@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// From lines of bytes to samples: the sums of a tile (dot_sums-inl.h), rounded to codes.
+// From lines of bytes to samples: the sums of a tile (dot_sums-inl.h, pair_sums-inl.h), rounded to
+// codes.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 

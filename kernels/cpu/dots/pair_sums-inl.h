@@ -33,8 +33,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if CONVOLVE_DOT_PAIRS
 
-/// Output rows of a tile. Its sums, the pairs of a line that are in use, a weight and, where no
-/// instruction adds it at once, a product fill the registers.
+/// Output rows of a tile: with 16 registers its sums, the pairs of a line that are in use, a weight
+/// and a product fill them.
 inline constexpr int kDotPairRows = CONVOLVE_DOT_INSTRUCTION ? 6 : HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 static_assert(kDotPairRows <= kMostDotPairRows, "the weights are laid out for fewer rows");
 
@@ -148,14 +148,15 @@ struct PairTile {
       for (int k = 0; k < kDotVectors; ++k)
         sum[r][k] = first_start;
     }
-    add_part(taps, highest, block, x, sum);
-    if (highest == lowest) return;
-    const auto next_start = hn::Set(d, start);
-    HWY_UNROLL(8)
-    for (int r = 0; r < kDotPairRows; ++r) {
-      HWY_UNROLL(4)
-      for (int k = 0; k < kDotVectors; ++k)
-        sum[r][k] = hn::Add(hn::ShiftLeft<8>(sum[r][k]), next_start);
+    for (int part = highest; part > lowest; --part) {
+      add_part(taps, part, block, x, sum);
+      const auto next_start = hn::Set(d, part == lowest + 1 ? start : 0);
+      HWY_UNROLL(8)
+      for (int r = 0; r < kDotPairRows; ++r) {
+        HWY_UNROLL(4)
+        for (int k = 0; k < kDotVectors; ++k)
+          sum[r][k] = hn::Add(hn::ShiftLeft<8>(sum[r][k]), next_start);
+      }
     }
     add_part(taps, lowest, block, x, sum);
   }
@@ -165,18 +166,18 @@ struct PairTile {
     sum_parts(taps.pairs(), taps.pairs().parts() - 1, 0, block, x, start, sum);
   }
 
-  static HWY_NOINLINE void store_part(const DotPairs& taps, int part, const DotBlock& block, int x,
-                                      PairSums& stored) {
+  static HWY_NOINLINE void store_parts(const DotPairs& taps, int highest, int lowest,
+                                       const DotBlock& block, int x, PairSums& stored) {
     PairSums sum;
-    sum_parts(taps, part, part, block, x, 0, sum);
+    sum_parts(taps, highest, lowest, block, x, 0, sum);
     copy_sums(sum, stored);
   }
 
   /// The sums that count 256 and those that count 1, in memory.
   static HWY_INLINE void store_wide(const DotTaps& taps, const DotBlock& block, int x,
                                     PairSums& high, PairSums& low) {
-    store_part(taps.pairs(), 1, block, x, high);
-    store_part(taps.pairs(), 0, block, x, low);
+    store_parts(taps.pairs(), taps.pairs().parts() - 1, 1, block, x, high);
+    store_parts(taps.pairs(), 0, 0, block, x, low);
   }
 
   /// A step makes one tile, and reads the cells of its last outputs' last pairs.

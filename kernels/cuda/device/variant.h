@@ -136,6 +136,9 @@ std::size_t separable_spline_bytes(const SplineArguments& coarse, int width, int
 /// have no variants, as they filter whole frames (tensor_pass.h).
 const Variant& cuda_variant(Form form, Accumulator accumulator);
 
+/// How many launches a frame takes at most: of all components, in both fields.
+int most_launches(Form form);
+
 extern const Variant kBasicVariant;
 extern const Variant kConstantVariant;
 extern const Variant kTiledInputVariant;

@@ -195,7 +195,7 @@ Status CudaJob::prepare_pieces() {
 Status CudaJob::reserve_planes() {
   for (int p = 0; p < format_.plane_count; ++p)
     on_device_[static_cast<std::size_t>(p)] = needs_device(p);
-  return core_->reserve_frames(device_frame_bytes(format_, on_device_));
+  return core_->reserve_frames(device_frame_bytes(format_, on_device_), most_launches(plan_.form));
 }
 
 Status CudaJob::reserve_intermediate() {

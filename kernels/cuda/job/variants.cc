@@ -52,4 +52,10 @@ const Variant& cuda_variant(Form form, Accumulator accumulator) {
   return kBasicVariant;
 }
 
+int most_launches(Form form) {
+  constexpr int kFields = 2;
+  if (form_info(form).kernel == KernelKind::kTensor) return kFields;
+  return kFields * kMaxComponents * (form == Form::kSeparableSpline ? 4 : 2);
+}
+
 }  // namespace convolve

@@ -77,8 +77,9 @@ class DeviceCore {
   Status set_frames_in_flight(int count);
 
   /// Makes room for the device copies of frames of `bytes` bytes. It never shrinks, so that a
-  /// change of mask or size seldom allocates. No frame may be in flight.
-  Status reserve_frames(std::size_t bytes);
+  /// change of mask or size seldom allocates. A frame takes `most_launches` of kernels at most, 1
+  /// or more. None may be in flight.
+  Status reserve_frames(std::size_t bytes, int most_launches);
 
   /// The slot of the frame that is being enqueued: a free one if none is. kInvalidArgument if as
   /// many frames as there may be are in flight.
@@ -139,6 +140,7 @@ class DeviceCore {
   /// The kernels of such frames take less than a crossing.
   std::atomic<bool> short_kernels_{false};
   std::int64_t handed_over_ = 0;  ///< Frames since paced_ was recorded.
+  int most_launches_ = 1;         ///< Of a frame.
   Event paced_;                   ///< Behind the last frame of pace().
   bool pace_known_ = false;       ///< paced_ has been recorded.
   /// Of a frame that was handed over and whose kernels are timed: before paced_, if that is known

@@ -29,9 +29,9 @@ struct Waiting {
 };
 
 /// Waits until `event`, recorded in the current context on `device`, has passed. Looks for `stop`,
-/// which may be null, at least every millisecond. Errors: kStopped, with the event still to come;
-/// kDeviceLost, also after kLongestSilence, which is latched for the process as a sticky error is;
-/// those of CUDA.
+/// which may be null, at least every two milliseconds. Errors: kStopped, with the event still to
+/// come; kDeviceLost, also after kLongestSilence, which is latched for the process as a sticky
+/// error is; those of CUDA.
 Status wait_for(cudaEvent_t event, int device, const StopSignal* stop, Waiting waiting = {});
 
 /// Waits for `event` at most as long as `patience` says, with no regard to any stop: true if the
