@@ -69,7 +69,9 @@ HWY_INLINE hn::Vec<Bytes> pack_even_and_odd(const hn::Vec<Words> (&words)[4]) {
   return hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
 }
 
-/// The same for samples of two bytes, which are stored as by store_wide_codes().
+/// Clamps codes and stores them as samples of two bytes, as many as fill four vectors, or `count`
+/// if that is less: codes[0] and [1] are those of even and odd outputs in the first half, codes[2]
+/// and [3] in the second.
 HWY_INLINE void store_wide_even_and_odd(const hn::Vec<Words> (&codes)[4], SampleLayout layout,
                                         int count, std::uint8_t* out) {
   HWY_ALIGN static constexpr std::uint8_t kTakeTurns[16] = {0, 1, 8,  9,  2, 3, 10, 11,

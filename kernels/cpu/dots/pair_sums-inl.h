@@ -84,7 +84,8 @@ constexpr int pair_rows_key(int first, int end) {
   return first * (kDotPairRows + 1) + end;
 }
 
-/// As add_quads_to().
+/// Adds the line that begins at `cells` to the rows that `key` stands for. Lists every case, so
+/// that no register is addressed by a number known at run time only.
 template <int kFirst, int kEnd>
 HWY_INLINE void add_pairs_to(int key, const std::int16_t* cells, const std::int32_t* weights,
                              int pairs, PairSums& sum) {
