@@ -118,7 +118,7 @@ class FakeFrame final : public FrameInFlight {
     finished_ = true;
     --progress_->in_flight;
     if (handed_over_) {
-      // What is wrong with it is told of the frame that follows.
+      // A frame that is handed over reports its fault with the frame that follows.
       const bool lost = progress_->lost;
       if (fails_at_frame(number_)) progress_->lost = true;
       return lost ? failure() : Status();

@@ -104,7 +104,7 @@ std::vector<Scene> other_scenes() {
   std::vector<Scene> scenes = {
       {random_integers(4, 3, 30000, 65536), ways_of(direct)},
       {random_integers(4, 3, 3000000, 9000001), ways_of(direct)},
-      // What two digits have below 16 bits, and three below 24.
+      // Balanced digits reach further down than 16 bits do (two digits) or 24 (three).
       {typed_mask("least-of-two", 3, 3, {0, 1, 0, 1, -32800, 1, 0, 1, 0}, 32805), ways_of(direct)},
       {typed_mask("least-of-three", 3, 3, {0, 1, 0, 1, -8400000, 1, 0, 1, 0}, 8400005),
        ways_of(direct)},

@@ -294,7 +294,7 @@ struct Pace {
 };
 constexpr Pace kPaces[] = {{3, 1, 64}, {71, 0, 8}};
 constexpr Scene kPacedScene = {"grey", Arrangement::kPacked1, kU8, 1280, 720, 100};
-/// Of so many, more than one is timed.
+/// The device times one frame in sixteen, so that of these it times more than one.
 constexpr int kFirstFrames = 40;
 
 class HeldOwners : public Owners {

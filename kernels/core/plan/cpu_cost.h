@@ -47,7 +47,7 @@ enum CpuCostTerm : int {
   kCpuDivided,    ///< or by an exact division.
 };
 
-/// What coarsened-dots multiplies with an instruction set.
+/// The operands of coarsened-dots, which depend on the products that an instruction set has.
 enum class DotProducts {
   kQuads,              ///< Quads of bytes: samples, of two bytes one after the other, and digits.
   kQuadsOfBytesAlone,  ///< Those of samples of a byte; of two bytes pairs of 16 bits.

@@ -266,7 +266,7 @@ struct QuadTile {
       store_wide_codes(codes, layout, count, out);
   }
 
-  /// What the sums have too little, as lines do not hold codes themselves.
+  /// Lines may hold codes less an offset: the sums begin with this number to make up for it.
   static std::int32_t start_of(const DotTaps&, SampleLayout) { return 0; }
 
   /// The sums of the tile at column `x`, which begin with `start`.
@@ -275,7 +275,7 @@ struct QuadTile {
     sum_powers<Stored>(taps, highest_power<Stored>(taps), 0, block, x, start, sum);
   }
 
-  /// Of wide weights: the sums that count 256 and those that count 1, in memory.
+  /// Stores the sums that count 256 and those that count 1, which wide weights keep apart.
   static HWY_INLINE void store_wide(const DotTaps& taps, const DotBlock& block, int x,
                                     DotSums& high, DotSums& low) {
     store_powers<Stored>(taps, highest_power<Stored>(taps), 1, block, x, high);
