@@ -16,14 +16,15 @@
 
 namespace cudaconvolve {
 
-/// The C++ part of an instance. `context`, `stop` and `stream` guard themselves, and the rest is
-/// guarded by the object lock.
+/// The C++ part of an instance. `context`, `stop` and `stream` guard themselves, the streaming
+/// thread has `no_pool` for itself, and the rest is guarded by the object lock.
 struct Parts {
   explicit Parts(GstCudaConvolve* self);
 
   SharedCudaContext context;
   StopReasons stop;
   Stream stream;
+  bool no_pool = false;  ///< The user knows that there is none: each buffer asks again.
   Properties properties;
   std::shared_ptr<const std::string> active_plan;  ///< Null before caps.
   Statistics statistics;

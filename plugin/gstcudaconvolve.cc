@@ -131,6 +131,7 @@ static gboolean gst_cuda_convolve_start(GstBaseTransform* trans) {
     }
     // No data flows yet, and the pads that are activated next forget a flush.
     self->parts->stop.remove_all();
+    self->parts->no_pool = false;
     if (!self->parts->stream.start(starting.settings())) return FALSE;
     starting.succeed();
     return TRUE;

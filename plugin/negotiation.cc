@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The vmethods by which the element agrees with its neighbours: caps, memory and pools.
+#include <string>
+#include <utility>
+
 #include "plugin/caps.h"
 #include "plugin/element.h"
 #include "plugin/frames/allocation.h"
@@ -70,15 +73,45 @@ gboolean propose_allocation(GstBaseTransform* trans, GstQuery* decide_query, Gst
   });
 }
 
+/// The base class ends the stream without a word on the bus.
+void report_out_of_memory(GstBaseTransform* trans, const char* missing, GstCaps* caps) {
+  guarded(trans, false, [&] {
+    gsize bytes = 0;
+    const bool known = caps != nullptr && frame_bytes(caps, &bytes);
+    post_error(GST_ELEMENT(trans), missing,
+               convolve::Status(convolve::Code::kOutOfMemory,
+                                "out of memory for a frame of " +
+                                    (known ? std::to_string(bytes) : "unknown") + " bytes"));
+    return true;
+  });
+}
+
 gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   Parts& parts = parts_of(trans);
-  return guarded(trans, FALSE,
-                 [&]() -> gboolean {
-                   return choose_pool(query, parts.stream.session().allocator(), parts.context)
-                              ? TRUE
-                              : FALSE;
-                 }) &&
-         g_base_class->decide_allocation(trans, query);
+  const bool chosen = guarded(trans, false, [&] {
+    return choose_pool(query, parts.stream.session().allocator(), parts.context);
+  });
+  const bool known = std::exchange(parts.no_pool, !chosen);
+  if (chosen) return g_base_class->decide_allocation(trans, query);
+  if (known) return FALSE;
+  GstCaps* caps = nullptr;
+  gst_query_parse_allocation(query, &caps, nullptr);
+  report_out_of_memory(trans, "there is no pool for the output", caps);
+  return FALSE;
+}
+
+GstFlowReturn prepare_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
+  const GstFlowReturn flow = g_base_class->prepare_output_buffer(trans, input, output);
+  if (flow != GST_FLOW_ERROR) return flow;
+  GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
+  // Of a pool that cannot be activated the base class has told.
+  if (pool == nullptr || gst_buffer_pool_is_active(pool)) {
+    GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(trans));
+    report_out_of_memory(trans, "there is no buffer for the output", caps);
+    gst_clear_caps(&caps);
+  }
+  gst_clear_object(&pool);
+  return flow;
 }
 
 }  // namespace
@@ -92,6 +125,7 @@ void install_negotiation(GstBaseTransformClass* transform_class) {
   transform_class->transform_size = GST_DEBUG_FUNCPTR(transform_size);
   transform_class->propose_allocation = GST_DEBUG_FUNCPTR(propose_allocation);
   transform_class->decide_allocation = GST_DEBUG_FUNCPTR(decide_allocation);
+  transform_class->prepare_output_buffer = GST_DEBUG_FUNCPTR(prepare_output_buffer);
 }
 
 }  // namespace cudaconvolve

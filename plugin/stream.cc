@@ -114,7 +114,7 @@ void Stream::note_handing_over(bool done) {
 GstFlowReturn Stream::generate(GstBaseTransformClass* base, GstBuffer** output) {
   if (takes_over()) {
     *output = nullptr;
-    return take_over(base);
+    return take_over();
   }
   GstBuffer* input = nullptr;
   if (trans_->queued_buf != nullptr && session_.only_output_in_cuda_memory())
@@ -145,12 +145,13 @@ bool Stream::takes_over() const {
   return failure_ != GST_FLOW_OK || (depth_ > 0 && !gst_base_transform_is_passthrough(trans_));
 }
 
-GstFlowReturn Stream::take_over(GstBaseTransformClass* base) {
+GstFlowReturn Stream::take_over() {
   GstBuffer* input = std::exchange(trans_->queued_buf, nullptr);
   GstFlowReturn flow = std::exchange(failure_, GST_FLOW_OK);
   if (input == nullptr) return flow;
   GstBuffer* output = nullptr;
-  if (flow == GST_FLOW_OK) flow = base->prepare_output_buffer(trans_, input, &output);
+  if (flow == GST_FLOW_OK)
+    flow = GST_BASE_TRANSFORM_GET_CLASS(trans_)->prepare_output_buffer(trans_, input, &output);
   if (flow == GST_FLOW_OK) flow = filter_in_flight(input, output);
   gst_buffer_unref(input);
   return flow;

@@ -64,7 +64,7 @@ class Stream {
   void set_depth(int wanted);
   void note_handing_over(bool done);
   bool takes_over() const;
-  GstFlowReturn take_over(GstBaseTransformClass* base);
+  GstFlowReturn take_over();
   GstFlowReturn generate_in_system_memory(GstBaseTransformClass* base, GstBuffer* input,
                                           GstBuffer** output);
   GstFlowReturn filter_in_flight(GstBuffer* input, GstBuffer* output);

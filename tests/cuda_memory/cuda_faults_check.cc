@@ -121,20 +121,43 @@ TEST_F(CudaMemory, AMaskThatCannotBePreparedMovesTheOutputToSystemMemory) {
 }
 
 TEST_F(CudaMemory, APoolWithoutMemoryEndsTheStreamWithAnError) {
-  Line line(settings());
-  line.set_caps(info_, {false, true});
-  ASSERT_EQ(line.push(1), GST_FLOW_OK);
-  line.expect(1, kMask, true);
-  fake_driver_allow(0);
-  std::vector<GstBuffer*> held;
-  GstFlowReturn flow = GST_FLOW_OK;
-  for (int n = 2; n <= 6 && flow == GST_FLOW_OK; ++n) {
-    flow = line.push(n);
-    if (flow == GST_FLOW_OK) held.push_back(gst_harness_pull(line.harness().get()));
-  }
-  EXPECT_EQ(flow, GST_FLOW_ERROR);
-  for (GstBuffer* buffer : held)
-    gst_buffer_unref(buffer);
+  for (const int depth : {0, 2})
+    for (const bool in_cuda : {false, true}) {
+      SCOPED_TRACE((in_cuda ? "CUDA memory in, depth " : "system memory in, depth ") +
+                   std::to_string(depth));
+      Line line(settings(kMask, depth));
+      line.set_caps(info_, {in_cuda, true});
+      ASSERT_EQ(line.push(1), GST_FLOW_OK);
+      line.expect(1, kMask, true);
+      std::vector<GstBuffer*> inputs;
+      for (int n = 2; n <= 12; ++n) {
+        const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
+        inputs.push_back(in_cuda ? cuda_frames::upload(line.context(), info_, frame, n)
+                                 : check::make_buffer(frame, n));
+      }
+      // Nobody gives outputs back.
+      fake_driver_allow(0);
+      GstFlowReturn flow = GST_FLOW_OK;
+      int sent = 1;
+      for (GstBuffer* input : inputs) {
+        if (flow == GST_FLOW_OK) {
+          flow = line.push_buffer(input);
+          sent += flow == GST_FLOW_OK ? 1 : 0;
+        } else {
+          gst_buffer_unref(input);
+        }
+      }
+      fake_driver_allow(-1);
+      EXPECT_EQ(flow, GST_FLOW_ERROR);
+      for (int n = 2; n <= sent; ++n)
+        line.expect(n, kMask, true);
+      const std::vector<Message> problems = line.harness().problems();
+      ASSERT_EQ(problems.size(), 1u);
+      EXPECT_EQ(problems[0].type, GST_MESSAGE_ERROR);
+      EXPECT_EQ(problems[0].code, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+      EXPECT_NE(problems[0].text.find("out of memory for a frame of"), std::string::npos)
+          << problems[0].text;
+    }
 }
 
 }  // namespace

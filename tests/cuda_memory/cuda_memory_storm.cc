@@ -4,7 +4,8 @@
 // they are in, and changes of all of these in mid-stream.
 //
 //   cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST]
-//   cuda_memory_storm every      each format in each combination of memories instead
+//   cuda_memory_storm every              each format in each combination of memories instead
+//   cuda_memory_storm changes COUNT SEED      one stream that changes its memories COUNT times
 //
 // Ends after FRAMES frames or SECONDS seconds, whichever comes first. The contexts are on as many
 // GPUs as DEVICES. MOST (6) frames come under the same caps at most: on a GPU a case takes a second
@@ -45,6 +46,21 @@ class Case {
       const GstVideoFormat format = pick(cuda_frames::formats());
       const Memories memories = pick<Memories>({std::begin(kAllMemories), std::end(kAllMemories)});
       if (std::string problem = play_turn(line, format, memories); !problem.empty()) return problem;
+    }
+    return end(line);
+  }
+
+  /// Plays one stream whose memories change `count` times; what is wrong, or nothing.
+  std::string play_changes(int count) {
+    turns_of_context_ = 50;
+    Line line(draw_settings());
+    int memories = below(4);
+    for (int turn = 0; turn <= count; ++turn) {
+      if (std::string problem =
+              play_turn(line, pick(cuda_frames::formats()), kAllMemories[memories]);
+          !problem.empty())
+        return "after " + std::to_string(turn) + " changes: " + problem;
+      memories = (memories + 1 + below(3)) % 4;
     }
     return end(line);
   }
@@ -117,7 +133,8 @@ class Case {
       line.harness().set("mask", mask_.text());
     }
     line.set_caps(info, memories);
-    if (memories.in_cuda && below(4) == 0) context_ = cuda_frames::new_context(below(devices_));
+    if (memories.in_cuda && below(turns_of_context_) == 0)
+      context_ = cuda_frames::new_context(below(devices_));
     if (memories.in_cuda && context_ == nullptr) context_ = line.context();
     line.use_context(context_);
     const int count = 1 + below(most_frames_);
@@ -160,6 +177,7 @@ class Case {
   oracle::Options options_;
   Context context_;
   int frames_ = 0;
+  int turns_of_context_ = 4;  ///< About so many come in one context: to make one takes a GPU long.
 };
 
 /// The exit status.
@@ -178,18 +196,35 @@ int play_every() {
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
+/// The exit status.
+int play_changes(int count, unsigned seed) {
+  Case one(seed, 1, 3);
+  const std::string problem = one.play_changes(count);
+  if (!problem.empty()) std::printf("FAIL %s\n", problem.c_str());
+  std::printf("%d changes of memories in one stream from seed %u, %d frames: %d failed\n", count,
+              seed, one.frames(), problem.empty() ? 0 : 1);
+  return problem.empty() && one.frames() > count ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   gst_init(&argc, &argv);
   if (argc == 2 && std::string(argv[1]) == "every") return play_every();
+  const auto number = [&](int n) {
+    return static_cast<unsigned>(std::strtoul(argv[n], nullptr, 10));
+  };
+  if (argc == 4 && std::string(argv[1]) == "changes")
+    return play_changes(static_cast<int>(number(2)), number(3));
   if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST], or every\n");
+    std::fprintf(stderr,
+                 "usage: cuda_memory_storm FRAMES SECONDS SEED DEVICES [MOST], or every, or "
+                 "changes COUNT SEED\n");
     return 2;
   }
   const int wanted = std::atoi(argv[1]), most_frames = argc == 6 ? std::atoi(argv[5]) : 6;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(argv[2]));
-  const auto first = static_cast<unsigned>(std::strtoul(argv[3], nullptr, 10));
+  const unsigned first = number(3);
   int frames = 0, cases = 0, failed = 0;
   for (; frames < wanted && std::chrono::steady_clock::now() < end; ++cases) {
     const unsigned seed = first + static_cast<unsigned>(cases);

@@ -3,48 +3,29 @@
 // are tested without a GPU: with that library itself, its pools, its mapping and its contexts.
 //
 //   FAKE_DRIVER_DEVICES=N   as many GPUs as that; 1 if it is not set
+//   FAKE_DRIVER_BYTES=N     as much memory as that in all; as the host has if it is not set
 //
 // There are no kernels, and what no test needs (OpenGL, textures, modules) fails.
 #include "tests/cuda_memory/fake_driver.h"
 
 #include <cuda.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "tests/cuda_memory/fake_stream.h"
 
 struct CUctx_st {
   int device = 0;
   bool primary = false;
-};
-
-/// Does one thing after another, each at its time, in a thread that begins with the first.
-struct CUstream_st {
- public:
-  ~CUstream_st();
-  void add(std::function<void()> work);
-  void wait();
-
- private:
-  void run();
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> work_;  ///< The first one is being done.
-  bool ending_ = false;
-  std::thread thread_;
 };
 
 namespace {
@@ -57,21 +38,16 @@ struct Block {
 struct Driver {
   std::mutex mutex;
   std::map<std::uintptr_t, Block> blocks;
+  std::size_t bytes = 0;  ///< Of all blocks.
   std::set<CUcontext> contexts;
   std::map<int, CUcontext> primary;
   int allowed = -1;
   bool broken = false;
-  int delay = 0;  ///< Of copies on streams, in milliseconds.
 };
 
 Driver& driver() {
   static Driver& driver = *new Driver;
   return driver;
-}
-
-int delay() {
-  const std::lock_guard lock(driver().mutex);
-  return driver().delay;
 }
 
 thread_local std::vector<CUcontext> stack;
@@ -145,52 +121,20 @@ CUresult take(CUdeviceptr* address, std::size_t bytes) {
   if (current() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (d.allowed == 0) return CUDA_ERROR_OUT_OF_MEMORY;
   if (d.allowed > 0) --d.allowed;
+  const char* const all = std::getenv("FAKE_DRIVER_BYTES");
+  if (all != nullptr && d.bytes + bytes > std::strtoull(all, nullptr, 10))
+    return CUDA_ERROR_OUT_OF_MEMORY;
   constexpr std::size_t kAlignment = 512;
   void* memory = nullptr;
   if (posix_memalign(&memory, kAlignment, bytes) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
   std::memset(memory, 0xE7, bytes);  // Nobody may rely on zeros.
   *address = reinterpret_cast<CUdeviceptr>(memory);
   d.blocks[*address] = {bytes, current()};
+  d.bytes += bytes;
   return CUDA_SUCCESS;
 }
 
 }  // namespace
-
-CUstream_st::~CUstream_st() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-void CUstream_st::add(std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  changed_.notify_all();
-}
-
-void CUstream_st::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return work_.empty(); });
-}
-
-void CUstream_st::run() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !work_.empty(); });
-    if (work_.empty()) return;
-    const std::function<void()>& work = work_.front();
-    lock.unlock();
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay()));
-    work();
-    lock.lock();
-    work_.pop_front();
-    changed_.notify_all();
-  }
-}
 
 extern "C" {
 
@@ -216,13 +160,6 @@ void* fake_driver_context_of(const void* address) {
 void fake_driver_allow(int count) {
   const std::lock_guard lock(driver().mutex);
   driver().allowed = count;
-}
-void fake_driver_delay(int milliseconds) {
-  const std::lock_guard lock(driver().mutex);
-  driver().delay = milliseconds;
-}
-void fake_driver_wait_for(void* stream) {
-  static_cast<CUstream>(stream)->wait();
 }
 void fake_driver_break(int broken) {
   const std::lock_guard lock(driver().mutex);
@@ -334,8 +271,12 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
   return take(address, *pitch * height);
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  const std::lock_guard lock(driver().mutex);
-  if (driver().blocks.erase(address) == 0) return CUDA_ERROR_INVALID_VALUE;
+  Driver& d = driver();
+  const std::lock_guard lock(d.mutex);
+  const auto found = d.blocks.find(address);
+  if (found == d.blocks.end()) return CUDA_ERROR_INVALID_VALUE;
+  d.bytes -= found->second.bytes;
+  d.blocks.erase(found);
   std::free(reinterpret_cast<void*>(address));
   return CUDA_SUCCESS;
 }
@@ -373,22 +314,6 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
   else
     stream->add(work);
   return CUDA_SUCCESS;
-}
-CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
-  stream->add([function, data] { function(data); });
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamCreate(CUstream* stream, unsigned) {
-  *stream = new CUstream_st;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamDestroy_v2(CUstream stream) {
-  delete stream;
-  return CUDA_SUCCESS;
-}
-#undef cuStreamDestroy
-CUresult cuStreamDestroy(CUstream stream) {
-  return cuStreamDestroy_v2(stream);
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   if (stream != nullptr) stream->wait();

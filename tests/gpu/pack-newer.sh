@@ -6,8 +6,8 @@
 #
 #   tests/gpu/pack-newer.sh PACKED [SUITE]      default: trixie (1.26), into PACKED-trixie/
 #
-# There: PACKED-trixie/run.sh check cuda_memory stream_order decode contexts fault. Needs the pack and the
-# root of one commit, and glibc 2.38 on the GPU machine.
+# There: PACKED-trixie/run.sh check cuda_memory cuda_faults stream_order decode contexts fault storm. Needs
+# the pack and the root of one commit, and glibc 2.38 on the GPU machine.
 set -euo pipefail
 usage='usage: tests/gpu/pack-newer.sh PACKED [SUITE]'
 packed=$(realpath -m "${1:?$usage}")
@@ -36,8 +36,10 @@ folders=("$root"/build/tests/{check,cuda_memory,gpu})
 find "${folders[@]}" -type f -executable ! -name '*.so*' ! -path '*.p/*' ! -name 'context*_fake' \
   ! -name contexts_check ! -name cuda_memory_check ! -name start_stop ! -name sweep >"$list"
 while read -r program; do copy "$program" "$dest/tests"; done <"$list"
-# This one, built against the older GStreamer, knows the bus.
-[[ ! -f $packed/tests/bench_pipelines ]] || cp "$packed/tests/bench_pipelines" "$dest/tests"
+# These, built against the older GStreamer, know the bus and have an engine of their own.
+for program in bench_pipelines storm; do
+  [[ ! -f $packed/tests/$program ]] || cp "$packed/tests/$program" "$dest/tests"
+done
 for tool in "${tools[@]}"; do copy "$root/usr/bin/$tool" "$dest/bin"; done
 copy "$root/$triplet/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner" "$dest/bin"
 for plugin in "${plugins[@]}"; do
@@ -75,6 +77,7 @@ done
 
 cp tests/gpu/{run.sh,env.sh,suites.sh} "$dest/"
 cp "$packed/data/commit" "$dest/data"
+cp -r "$packed/data/storm" "$dest/data"
 for file in picture.png film.h264; do
   [[ ! -f $packed/data/$file ]] || cp "$packed/data/$file" "$dest/data"
 done

@@ -4,7 +4,7 @@
 # `figure: ...`, or else `N passed, N failed`, goes into the table.
 # shellcheck disable=SC2034  # Read by run.sh.
 all_suites=(conformance formats alpha decisions book boxes instances in_flight order owners check soak exits sweep memcheck racecheck
-            initcheck synccheck residues start_stop contexts cuda_memory fault sizes epilogues alignments large giant storm
+            initcheck synccheck residues start_stop contexts cuda_memory cuda_faults fault sizes epilogues alignments large giant storm
             pipelines benchmark speed grid pipelines_speed live mutants)
 
 # Every kernel against the exact reference, all cases.
@@ -144,7 +144,8 @@ suite_start_stop() { "$here/tests/start_stop" cuda "${START_STOP_CYCLES:-10000}"
 # Two linked elements that start and stop at once, each asking the other for its CUDA context.
 suite_contexts() { "$here/tests/context_cycles" cuda "${CONTEXT_CYCLES:-10000}"; }
 
-# Every format in all four combinations of memory, and then random streams of frames in CUDA memory:
+# Every format in all four combinations of memory, a stream that changes its memories a thousand
+# times, and then random streams of frames in CUDA memory:
 # $CUDA_MEMORY_FRAMES of them (default 20,000), in four processes at once, as the driver makes one
 # context at a time, each of which starts anew after 2,500 frames: a new process has new contexts.
 # $CUDA_MEMORY_DEVICES GPUs take part.
@@ -152,6 +153,7 @@ suite_cuda_memory() {
   local frames=${CUDA_MEMORY_FRAMES:-20000} devices=${CUDA_MEMORY_DEVICES:-1} part=2500
   export G_DEBUG=fatal-warnings,fatal-criticals
   "$here/tests/cuda_memory_storm" every || return 1
+  "$here/tests/cuda_memory_storm" changes 1000 1 || return 1
   seq 1 "$part" "$frames" | xargs -P 4 -I '{}' timeout 300 \
     "$here/tests/cuda_memory_storm" "$part" 200 '{}000' "$devices" 200 >"$out/cuda_memory_parts.log"
   local status=$?
@@ -159,6 +161,27 @@ suite_cuda_memory() {
   awk '/^figure/ { frames += $2; cases += $5; failed += $(NF - 1) }
     END { printf "figure: %d frames in CUDA memory in %d cases, %d failed\n", frames, cases, failed }' \
     "$out/cuda_memory_parts.log"
+  return "$status"
+}
+
+# No memory left on the device, and faults in the midst of streams of frames in CUDA memory, four
+# beside each other: each process must end by itself within 20 s.
+suite_cuda_faults() {
+  local fault memories settings status=0
+  "$here/tests/cuda_exhausted" || status=1
+  export CUDACONVOLVE_MODULE=$here/module-fault CUDACONVOLVE_FAULT_AT_FRAME=100
+  # shellcheck source=tests/gpu/env.sh
+  . "$here/env.sh"
+  for fault in address memory poll; do
+    for memories in 'cuda cuda' 'cuda system' 'system cuda'; do
+      for settings in 'auto 2' 'cuda 0' 'cuda 2'; do
+        echo "env CUDACONVOLVE_FAULT=$fault timeout --signal=KILL 20 $here/tests/cuda_fault $memories $settings 200"
+      done
+    done
+  done | xargs -t -P 4 -d '\n' -I '{}' bash -c '{}' || status=1
+  echo "figure: faults: $(grep -c '^1 passed, 0 failed$' "$out/cuda_faults.log") as promised," \
+    "$(grep -c '^0 passed, 1 failed$' "$out/cuda_faults.log") not; no memory:" \
+    "$(grep -m1 -E '^[0-9]+ passed, [0-9]+ failed$' "$out/cuda_faults.log")"
   return "$status"
 }
 
