@@ -62,8 +62,7 @@ class Stream {
     std::vector<GstBuffer*> inputs;
     for (int n = 0; n < frames; ++n) {
       const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
-      inputs.push_back(memories_.in_cuda ? cuda_frames::upload(context_, info_, frame, n)
-                                         : check::make_buffer(frame, n));
+      inputs.push_back(input(frame, n));
       if (inputs.back() == nullptr) return outcome_;
     }
     for (int n = 0; n < frames && !outcome_.ended; ++n) {
@@ -77,6 +76,14 @@ class Stream {
   }
 
  private:
+  /// In CUDA memory on a stream, if there are any, as then frames are handed over.
+  GstBuffer* input(const oracle::Bytes& frame, int number) const {
+    if (!memories_.in_cuda) return check::make_buffer(frame, number);
+    return cuda_frames::has_streams()
+               ? cuda_frames::upload_on_a_stream(context_, info_, frame, number)
+               : cuda_frames::upload(context_, info_, frame, number);
+  }
+
   /// Takes what has come, and reads all but the last `unread` of it.
   void take(int unread) {
     while (GstBuffer* buffer = line_.harness().pull_buffer())

@@ -5,6 +5,7 @@
 //   FAKE_CUDA_FAILS=open | prepare | frame:N   (N from 1 on, counted from the device's opening)
 //   FAKE_CUDA_CODE=no-device | out-of-memory | device-error | device-lost | stopped
 //   FAKE_CUDA_LOCKS=no          (there is no page-locked memory)
+//   FAKE_CUDA_LOSES=memory      (with a lost device goes what is in its memory, as on a GPU)
 //   FAKE_CUDA_MS=N              (a frame is finished N ms after it was sent, and after the one
 //   before)
 //
@@ -61,6 +62,7 @@ struct FakeDriver {
   int (*device_of)(void* context) = nullptr;
   void* (*context_of)(const void* address) = nullptr;
   void (*wait_for)(void* stream) = nullptr;
+  void (*fail_from_now_on)(int broken) = nullptr;
 };
 
 const FakeDriver& fake_driver() {
@@ -75,6 +77,7 @@ const FakeDriver& fake_driver() {
       find("fake_driver_device_of", driver.device_of);
       find("fake_driver_context_of", driver.context_of);
       find("fake_driver_wait_for", driver.wait_for);
+      find("fake_driver_break", driver.fail_from_now_on);
       dlclose(library);
     }
     return driver;
@@ -172,6 +175,7 @@ class FakeJob final : public Job {
       from.memory = to.memory = Memory::kHost;
       return job_->run(from, to, arguments);
     }
+    if (variable("FAKE_CUDA_LOSES") == "memory") fake_driver().fail_from_now_on(1);
     // What a kernel that died leaves behind is no picture.
     for (int p = 0; p < dst.format.plane_count; ++p)
       for (int y = 0; y < dst.format.planes[p].rows; ++y)

@@ -178,7 +178,7 @@ suite_cuda_faults() {
         echo "env CUDACONVOLVE_FAULT=$fault timeout --signal=KILL 20 $here/tests/cuda_fault $memories $settings 200"
       done
     done
-  done | xargs -t -P 4 -d '\n' -I '{}' bash -c '{}' || status=1
+  done | xargs -P 4 -d '\n' -I '{}' bash -c '{} || { echo "FAIL $? {}"; exit 1; }' || status=1
   echo "figure: faults: $(grep -c '^1 passed, 0 failed$' "$out/cuda_faults.log") as promised," \
     "$(grep -c '^0 passed, 1 failed$' "$out/cuda_faults.log") not; no memory:" \
     "$(grep -m1 -E '^[0-9]+ passed, [0-9]+ failed$' "$out/cuda_faults.log")"
