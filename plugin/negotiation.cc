@@ -86,6 +86,10 @@ void report_out_of_memory(GstBaseTransform* trans, const char* missing, GstCaps*
   });
 }
 
+GstFlowReturn failure_before(GstBaseTransform* trans) {
+  return guarded(trans, GST_FLOW_ERROR, [&] { return parts_of(trans).stream.failure_before(); });
+}
+
 gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   Parts& parts = parts_of(trans);
   const bool chosen = guarded(trans, false, [&] {
@@ -93,7 +97,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   });
   const bool known = std::exchange(parts.no_pool, !chosen);
   if (chosen) return g_base_class->decide_allocation(trans, query);
-  if (known) return FALSE;
+  if (known || failure_before(trans) != GST_FLOW_OK) return FALSE;
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   report_out_of_memory(trans, "there is no pool for the output", caps);
@@ -103,6 +107,8 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
 GstFlowReturn prepare_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
   const GstFlowReturn flow = g_base_class->prepare_output_buffer(trans, input, output);
   if (flow != GST_FLOW_ERROR) return flow;
+  const GstFlowReturn before = failure_before(trans);
+  if (before != GST_FLOW_OK) return before;
   GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
   // Of a pool that cannot be activated the base class has told.
   if (pool == nullptr || gst_buffer_pool_is_active(pool)) {

@@ -67,8 +67,8 @@ class Session {
   /// at.
   void settle();
 
-  /// Maps two buffers, from one of which a frame goes to the other. Null after posting an error,
-  /// and `flow` says what to return.
+  /// Maps two buffers, from one of which a frame goes to the other. Unless `flow` is GST_FLOW_OK
+  /// that is what to return; of a buffer that cannot be mapped the frame says which and why.
   std::unique_ptr<SentFrame> open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
 
   /// True if the frame lies where the plan in force does not serve: then no other may be in flight

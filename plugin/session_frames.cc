@@ -81,14 +81,14 @@ Status Session::map(SentFrame& frame) {
   if (Status status =
           frame.source->map(frame.input, info_, active_->format, GST_MAP_READ, on_device);
       !status.ok()) {
-    post_bad_buffer(element_, "input", status);
+    frame.unmapped = "input";
     return status;
   }
   Status status =
       on_device && devices_.is_foreign(frame.output)
           ? convolve::invalid_argument("its CUDA memory is of another context than the input's")
           : frame.destination->map(frame.output, info_, active_->format, GST_MAP_WRITE, on_device);
-  if (!status.ok()) post_bad_buffer(element_, "output", status);
+  if (!status.ok()) frame.unmapped = "output";
   return status;
 }
 
@@ -99,9 +99,8 @@ std::unique_ptr<SentFrame> Session::open(GstBuffer* input, GstBuffer* output, Gs
   if (plan_was_stopped_) return nullptr;
   *flow = GST_FLOW_NOT_NEGOTIATED;
   if (active_ == nullptr) return nullptr;
-  *flow = GST_FLOW_ERROR;
-  if (!map(*frame).ok()) return nullptr;
-  *flow = GST_FLOW_OK;
+  frame->sent = map(*frame);
+  *flow = frame->sent.ok() ? GST_FLOW_OK : GST_FLOW_ERROR;
   frame->fields = holds_two_fields(info_, input);
   return frame;
 }

@@ -94,10 +94,23 @@ void Stream::prepare(GstBuffer* buffer, const Settings& settings) {
   published_();
 }
 
+/// As Session::open(), and posts what is wrong with a buffer.
+std::unique_ptr<SentFrame> Stream::open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow) {
+  std::unique_ptr<SentFrame> frame = session_.open(input, output, flow);
+  if (frame == nullptr || frame->unmapped == nullptr) return frame;
+  // Nothing in the memory of a lost device can be mapped.
+  const GstFlowReturn before = failure_before();
+  if (before == GST_FLOW_OK)
+    post_bad_buffer(GST_ELEMENT(trans_), frame->unmapped, frame->sent);
+  else
+    *flow = before;
+  return frame;
+}
+
 GstFlowReturn Stream::filter(GstBuffer* input, GstBuffer* output) {
   GstFlowReturn flow = GST_FLOW_OK;
-  const std::unique_ptr<SentFrame> frame = session_.open(input, output, &flow);
-  if (frame != nullptr) flow = session_.send(*frame);
+  const std::unique_ptr<SentFrame> frame = open(input, output, &flow);
+  if (flow == GST_FLOW_OK) flow = session_.send(*frame);
   if (flow != GST_FLOW_OK) return flow;
   note_handing_over(frame->is_handed_over());
   return session_.finish(*frame);
@@ -162,8 +175,8 @@ GstFlowReturn Stream::filter_in_flight(GstBuffer* input, GstBuffer* output) {
   // The base class marks what it pushes itself.
   if (std::exchange(gap_, false)) GST_BUFFER_FLAG_SET(output, GST_BUFFER_FLAG_DISCONT);
   GstFlowReturn flow = GST_FLOW_OK;
-  std::unique_ptr<SentFrame> frame = session_.open(input, output, &flow);
-  if (frame != nullptr && session_.needs_plan(*frame)) {
+  std::unique_ptr<SentFrame> frame = open(input, output, &flow);
+  if (flow == GST_FLOW_OK && session_.needs_plan(*frame)) {
     drain();
     flow = std::exchange(failure_, GST_FLOW_OK);
   }
@@ -191,6 +204,11 @@ void Stream::end() {
   drain();
   const GstFlowReturn flow = session_.finish_handed_over();
   if (failure_ == GST_FLOW_OK) failure_ = flow;
+}
+
+GstFlowReturn Stream::failure_before() {
+  end();
+  return std::exchange(failure_, GST_FLOW_OK);
 }
 
 void Stream::discard() {

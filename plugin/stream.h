@@ -49,6 +49,9 @@ class Stream {
   void drain();
   /// At the end of the stream: drain(), and waits for what others wait for otherwise.
   void end();
+  /// Before an error is posted: end(), and what frames before came to. If one of them has failed,
+  /// that has been told, and what failed now did so because of it.
+  GstFlowReturn failure_before();
   /// After a flush: forgets all that was in flight.
   void discard();
 
@@ -59,6 +62,7 @@ class Stream {
   void latency(GstQuery* query) const;
 
  private:
+  std::unique_ptr<SentFrame> open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
   GstFlowReturn finish(SentFrame& frame);
   GstFlowReturn push(GstBuffer* output);
   void set_depth(int wanted);

@@ -59,6 +59,8 @@ struct SentFrame {
   std::shared_ptr<ActivePlan> plan;
   convolve::RunArguments arguments;
   convolve::Status sent;  ///< What sending it came to; if it failed there is no `frame`.
+  const char* unmapped =
+      nullptr;  ///< "input" or "output": the buffer whose mapping `sent` tells of.
   std::unique_ptr<convolve::FrameInFlight> frame;
 
   bool is_handed_over() const { return frame != nullptr && frame->is_handed_over(); }

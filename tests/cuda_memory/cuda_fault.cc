@@ -33,7 +33,7 @@ struct Outcome {
   int unreadable = 0;
   int errors = 0;
   bool ended = false;  ///< A frame was refused.
-  std::string message;
+  std::string messages;
   std::string plan;
 };
 
@@ -95,7 +95,7 @@ class Stream {
     }
     for (const check::Message& message : line_.harness().errors()) {
       ++outcome_.errors;
-      outcome_.message = message.text;
+      outcome_.messages += (outcome_.messages.empty() ? "" : " / ") + message.text;
     }
   }
 
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
       "figure: %s, backend=%s async-depth=%s: %d right, %d wrong, %d unreadable frames of %d, "
       "%d errors: %s\nplan: %s\n",
       text(memories).c_str(), argv[3], argv[4], outcome.right, outcome.wrong, outcome.unreadable,
-      frames, outcome.errors, outcome.message.c_str(), outcome.plan.c_str());
+      frames, outcome.errors, outcome.messages.c_str(), outcome.plan.c_str());
   const int lost = std::max(0, std::atoi(argv[4])) + (memories.out_cuda ? kUnread : 0);
   const bool passed = outcome.plan.rfind("cuda", 0) == 0 && outcome.ended && outcome.errors == 1 &&
                       outcome.wrong == 0 && outcome.right < frames &&
