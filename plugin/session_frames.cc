@@ -134,9 +134,20 @@ GstFlowReturn Session::send(SentFrame& frame) {
 }
 
 void Session::keep_if_doubtful(const SentFrame& frame) {
+  if (lost_) keep_in_cuda_memory(frame);
   if (frame.plan->device->at_rest()) return;
   doubtful_.keep(frame.input);
   doubtful_.keep(frame.output);
+}
+
+void Session::keep_if_lost(const SentFrame& frame) {
+  const std::lock_guard lock(mutex_);
+  if (lost_) keep_in_cuda_memory(frame);
+}
+
+void Session::keep_in_cuda_memory(const SentFrame& frame) {
+  for (GstBuffer* buffer : {frame.input, frame.output})
+    if (is_in_cuda_memory(buffer)) keep_for_good(buffer);
 }
 
 Settings Session::settings_of(const SentFrame& frame) {
@@ -181,7 +192,9 @@ Status Session::redo(SentFrame& frame, const Status& why) {
 GstFlowReturn Session::finish(SentFrame& frame) {
   Status status = frame.frame != nullptr ? frame.frame->finish() : frame.sent;
   const std::lock_guard lock(mutex_);
+  lost_ = lost_ || status.code() == Code::kDeviceLost;
   if (!status.ok()) {
+    if (lost_) handed_over_ = false;  // Those are lost with it.
     keep_if_doubtful(frame);
     if (frame.dropped) return GST_FLOW_ERROR;
     if (may_leave_cuda(frame, status)) {
@@ -218,6 +231,10 @@ GstFlowReturn Session::finish_handed_over() {
   const Status status = plan->device->finish();
   if (status.ok()) return GST_FLOW_OK;
   if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
+  {
+    const std::lock_guard lock(mutex_);
+    lost_ = lost_ || status.code() == Code::kDeviceLost;
+  }
   post_error(element_, "the last frames could not be filtered", status);
   return GST_FLOW_ERROR;
 }

@@ -104,6 +104,7 @@ std::unique_ptr<SentFrame> Stream::open(GstBuffer* input, GstBuffer* output, Gst
     post_bad_buffer(GST_ELEMENT(trans_), frame->unmapped, frame->sent);
   else
     *flow = before;
+  session_.keep_if_lost(*frame);
   return frame;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "plugin/frames/doubtful_memory.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "plugin/frames/cudamemory.h"
@@ -13,6 +14,7 @@ namespace {
 struct Abandoned {
   std::mutex mutex;
   std::vector<GstMemory*> memory;
+  std::vector<GstBuffer*> buffers;
 };
 
 Abandoned& abandoned() {
@@ -20,7 +22,25 @@ Abandoned& abandoned() {
   return all;
 }
 
+/// Tells the leaks tracer that `memory` stays, and what it is of.
+void may_be_leaked(GstMemory* memory) {
+  GST_MINI_OBJECT_FLAG_SET(memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+  GST_OBJECT_FLAG_SET(memory->allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  keep_context_of(memory);
+}
+
 }  // namespace
+
+void keep_for_good(GstBuffer* buffer) {
+  const std::lock_guard lock(abandoned().mutex);
+  std::vector<GstBuffer*>& kept = abandoned().buffers;
+  if (std::find(kept.begin(), kept.end(), buffer) != kept.end()) return;
+  GST_MINI_OBJECT_FLAG_SET(buffer, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+  if (buffer->pool != nullptr) GST_OBJECT_FLAG_SET(buffer->pool, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  for (guint m = 0; m < gst_buffer_n_memory(buffer); ++m)
+    may_be_leaked(gst_buffer_peek_memory(buffer, m));
+  kept.push_back(gst_buffer_ref(buffer));
+}
 
 void DoubtfulMemory::keep(GstBuffer* buffer) {
   for (guint m = 0; m < gst_buffer_n_memory(buffer); ++m)
@@ -36,9 +56,7 @@ void DoubtfulMemory::release() {
 void DoubtfulMemory::abandon() {
   const std::lock_guard lock(abandoned().mutex);
   for (GstMemory* memory : kept_) {
-    GST_MINI_OBJECT_FLAG_SET(memory, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
-    GST_OBJECT_FLAG_SET(memory->allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
-    keep_context_of(memory);
+    may_be_leaked(memory);
     abandoned().memory.push_back(memory);
   }
   kept_.clear();

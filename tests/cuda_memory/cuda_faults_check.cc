@@ -15,9 +15,11 @@ namespace {
 using check::Message;
 using cuda_frames::CudaMemory;
 using cuda_frames::Downstream;
+using cuda_frames::kCudaOnly;
 using cuda_frames::kMask;
 using cuda_frames::kOther;
 using cuda_frames::Line;
+using cuda_frames::Memories;
 
 /// There is no other copy of what came in CUDA memory.
 TEST_F(CudaMemory, AFaultEndsAStreamThatComesInCudaMemory) {
@@ -39,6 +41,44 @@ TEST_F(CudaMemory, AFaultEndsAStreamThatComesInCudaMemory) {
       ASSERT_EQ(problems.size(), 1u);
       EXPECT_EQ(problems[0].type, GST_MESSAGE_ERROR);
       unsetenv("FAKE_CUDA_FAILS");
+    }
+}
+
+/// The driver may never return from freeing memory of a lost device.
+TEST_F(CudaMemory, NothingOfALostDeviceIsGivenBack) {
+  for (const int depth : {0, 2})
+    for (const Memories& memories : {kCudaOnly, Memories{true, false}, Memories{false, true}}) {
+      SCOPED_TRACE(text(memories) + ", depth " + std::to_string(depth));
+      fail("frame:5", "device-lost");
+      setenv("FAKE_CUDA_LOSES", "memory", 1);
+      device_is_lost();
+      // Frames that were finished before may go back after it.
+      std::vector<GstBuffer*> finished;
+      {
+        Line line(settings(kMask, depth));
+        line.set_caps(info_, memories);
+        std::vector<GstBuffer*> inputs;
+        for (int n = 1; n <= 12; ++n) {
+          const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
+          GstBuffer* input = cuda_frames::has_streams()
+                                 ? cuda_frames::upload_on_a_stream(line.context(), info_, frame, n)
+                                 : cuda_frames::upload(line.context(), info_, frame, n);
+          inputs.push_back(memories.in_cuda ? input : check::make_buffer(frame, n));
+          if (!memories.in_cuda) gst_buffer_unref(input);
+          if (n < 5) finished.push_back(gst_buffer_ref(inputs.back()));
+        }
+        GstFlowReturn flow = GST_FLOW_OK;
+        for (GstBuffer* input : inputs)
+          if (flow == GST_FLOW_OK) flow = line.push_buffer(input);
+        EXPECT_NE(flow, GST_FLOW_OK);
+        EXPECT_EQ(line.harness().errors().size(), 1u);
+      }
+      EXPECT_EQ(fake_driver_frees_when_broken(), 0);
+      fake_driver_break(0);
+      for (GstBuffer* buffer : finished)
+        gst_buffer_unref(buffer);
+      for (const char* name : {"FAKE_CUDA_FAILS", "FAKE_CUDA_LOSES"})
+        unsetenv(name);
     }
 }
 

@@ -43,6 +43,7 @@ struct Driver {
   std::map<int, CUcontext> primary;
   int allowed = -1;
   bool broken = false;
+  int frees_when_broken = 0;
 };
 
 Driver& driver() {
@@ -164,6 +165,11 @@ void fake_driver_allow(int count) {
 void fake_driver_break(int broken) {
   const std::lock_guard lock(driver().mutex);
   driver().broken = broken != 0;
+  if (broken != 0) driver().frees_when_broken = 0;
+}
+int fake_driver_frees_when_broken(void) {
+  const std::lock_guard lock(driver().mutex);
+  return driver().frees_when_broken;
 }
 int fake_driver_blocks(void) {
   const std::lock_guard lock(driver().mutex);
@@ -273,6 +279,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
 CUresult cuMemFree_v2(CUdeviceptr address) {
   Driver& d = driver();
   const std::lock_guard lock(d.mutex);
+  if (d.broken) ++d.frees_when_broken;
   const auto found = d.blocks.find(address);
   if (found == d.blocks.end()) return CUDA_ERROR_INVALID_VALUE;
   d.bytes -= found->second.bytes;

@@ -25,6 +25,8 @@ void fake_driver_wait_for(void* stream);
 
 /// Every call fails from now on, as after a sticky error; 0 ends it.
 void fake_driver_break(int broken);
+/// How often the last such driver was asked to free memory: of a lost device that may never return.
+int fake_driver_frees_when_broken(void);
 
 /// Device memory that was taken and not freed, and contexts that were made and not destroyed.
 int fake_driver_blocks(void);

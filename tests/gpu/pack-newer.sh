@@ -34,7 +34,7 @@ cp -r "$packed"/{module,module-fault} "$dest"
 list=$(mktemp)
 folders=("$root"/build/tests/{check,cuda_memory,gpu})
 find "${folders[@]}" -type f -executable ! -name '*.so*' ! -path '*.p/*' ! -name 'context*_fake' \
-  ! -name contexts_check ! -name cuda_memory_check ! -name start_stop ! -name sweep >"$list"
+  ! -name contexts_check ! -name cuda_faults_check ! -name cuda_memory_check ! -name start_stop ! -name sweep >"$list"
 while read -r program; do copy "$program" "$dest/tests"; done <"$list"
 # These, built against the older GStreamer, know the bus and have an engine of their own.
 for program in bench_pipelines storm; do

@@ -47,7 +47,7 @@ copy build-pack-fault/plugin/libgstcudaconvolve.so "$dest/module-fault"
 while read -r program; do
   copy "$program" "$dest/tests"
 done < <(find build-pack/tests -type f -executable ! -name '*.so*' ! -name '*.p' \
-  ! -name fallback_check ! -name in_flight_check ! -name staging_test ! -name 'context*_fake' ! -name contexts_check ! -name cuda_memory_check)  # These bring fakes.
+  ! -name fallback_check ! -name in_flight_check ! -name staging_test ! -name 'context*_fake' ! -name contexts_check ! -name cuda_faults_check ! -name cuda_memory_check)  # These bring fakes.
 for tool in "${tools[@]}"; do copy "$(command -v "$tool")" "$dest/bin"; done
 copy "$(pkg-config --variable=pluginscannerdir gstreamer-1.0)/gst-plugin-scanner" "$dest/bin"
 plugin_dir=$(pkg-config --variable=pluginsdir gstreamer-1.0)
