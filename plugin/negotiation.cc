@@ -108,6 +108,7 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform* trans, GstBuffer* input, G
   const GstFlowReturn flow = g_base_class->prepare_output_buffer(trans, input, output);
   if (flow != GST_FLOW_ERROR) return flow;
   const GstFlowReturn before = failure_before(trans);
+  parts_of(trans).stream.session().keep_if_lost(input);
   if (before != GST_FLOW_OK) return before;
   GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
   // Of a pool that cannot be activated the base class has told.

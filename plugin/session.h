@@ -71,9 +71,9 @@ class Session {
   /// that is what to return; of a buffer that cannot be mapped the frame says which and why.
   std::unique_ptr<SentFrame> open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
 
-  /// For a frame that is not sent after open(): keeps its buffers for good if they are in the
-  /// memory of a device that is lost.
-  void keep_if_lost(const SentFrame& frame);
+  /// For a buffer that goes back unfiltered: keeps it for good if it is in the memory of a device
+  /// that is lost.
+  void keep_if_lost(GstBuffer* buffer);
 
   /// True if the frame lies where the plan in force does not serve: then no other may be in flight
   /// when send() makes one that does.
@@ -156,7 +156,7 @@ class Session {
   int least_alignment(const SentFrame& frame) const;
   /// After a frame failed: keeps its memory from others if the device may still be at it.
   void keep_if_doubtful(const SentFrame& frame);
-  static void keep_in_cuda_memory(const SentFrame& frame);
+  static void keep_in_cuda_memory(GstBuffer* buffer);
   convolve::Status redo(SentFrame& frame, const convolve::Status& why);
   /// The settings of the active plan, with the scale and bias that new frames are sent with.
   Settings settings_in_force() const;

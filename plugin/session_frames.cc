@@ -134,20 +134,22 @@ GstFlowReturn Session::send(SentFrame& frame) {
 }
 
 void Session::keep_if_doubtful(const SentFrame& frame) {
-  if (lost_) keep_in_cuda_memory(frame);
+  if (lost_) {
+    keep_in_cuda_memory(frame.input);
+    keep_in_cuda_memory(frame.output);
+  }
   if (frame.plan->device->at_rest()) return;
   doubtful_.keep(frame.input);
   doubtful_.keep(frame.output);
 }
 
-void Session::keep_if_lost(const SentFrame& frame) {
+void Session::keep_if_lost(GstBuffer* buffer) {
   const std::lock_guard lock(mutex_);
-  if (lost_) keep_in_cuda_memory(frame);
+  if (lost_) keep_in_cuda_memory(buffer);
 }
 
-void Session::keep_in_cuda_memory(const SentFrame& frame) {
-  for (GstBuffer* buffer : {frame.input, frame.output})
-    if (is_in_cuda_memory(buffer)) keep_for_good(buffer);
+void Session::keep_in_cuda_memory(GstBuffer* buffer) {
+  if (is_in_cuda_memory(buffer)) keep_for_good(buffer);
 }
 
 Settings Session::settings_of(const SentFrame& frame) {

@@ -104,7 +104,8 @@ std::unique_ptr<SentFrame> Stream::open(GstBuffer* input, GstBuffer* output, Gst
     post_bad_buffer(GST_ELEMENT(trans_), frame->unmapped, frame->sent);
   else
     *flow = before;
-  session_.keep_if_lost(*frame);
+  session_.keep_if_lost(input);
+  session_.keep_if_lost(output);
   return frame;
 }
 
@@ -167,6 +168,7 @@ GstFlowReturn Stream::take_over() {
   if (flow == GST_FLOW_OK)
     flow = GST_BASE_TRANSFORM_GET_CLASS(trans_)->prepare_output_buffer(trans_, input, &output);
   if (flow == GST_FLOW_OK) flow = filter_in_flight(input, output);
+  if (flow != GST_FLOW_OK) session_.keep_if_lost(input);
   gst_buffer_unref(input);
   return flow;
 }

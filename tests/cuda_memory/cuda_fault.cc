@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class Stream {
       GstContext* context = cuda_frames::as_gst_context(context_);
       gst_element_set_context(line_.element(), context);
       gst_context_unref(context);
+      pool_.emplace(context_, info_);
     }
     line_.set_caps(info_, memories);
   }
@@ -62,7 +64,7 @@ class Stream {
     std::vector<GstBuffer*> inputs;
     for (int n = 0; n < frames; ++n) {
       const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
-      inputs.push_back(input(frame, n));
+      inputs.push_back(memories_.in_cuda ? pool_->upload(frame, n) : check::make_buffer(frame, n));
       if (inputs.back() == nullptr) return outcome_;
     }
     for (int n = 0; n < frames && !outcome_.ended; ++n) {
@@ -76,14 +78,6 @@ class Stream {
   }
 
  private:
-  /// In CUDA memory on a stream, if there are any, as then frames are handed over.
-  GstBuffer* input(const oracle::Bytes& frame, int number) const {
-    if (!memories_.in_cuda) return check::make_buffer(frame, number);
-    return cuda_frames::has_streams()
-               ? cuda_frames::upload_on_a_stream(context_, info_, frame, number)
-               : cuda_frames::upload(context_, info_, frame, number);
-  }
-
   /// Takes what has come, and reads all but the last `unread` of it.
   void take(int unread) {
     while (GstBuffer* buffer = line_.harness().pull_buffer())
@@ -116,6 +110,7 @@ class Stream {
   const GstVideoInfo info_;
   const Memories memories_;
   Context context_;
+  std::optional<cuda_frames::Pool> pool_;
   Line line_;
   std::deque<GstBuffer*> unread_;
   int next_ = 0;

@@ -73,8 +73,8 @@ bool copy_plane(GstCudaContext* context, CUdeviceptr device, std::size_t pitch,
   return copied;
 }
 
-/// A buffer of frames of `info` from a new pool.
-GstBuffer* from_pool(const Context& context, const GstVideoInfo& info, gpointer stream = nullptr) {
+/// An active pool of frames of `info`; null if there is no memory.
+GstBufferPool* new_pool(const Context& context, const GstVideoInfo& info, gpointer stream) {
   gst_cuda_memory_init_once();
   GstBufferPool* pool = gst_cuda_buffer_pool_new(context.get());
   GstStructure* config = gst_buffer_pool_get_config(pool);
@@ -88,11 +88,23 @@ GstBuffer* from_pool(const Context& context, const GstVideoInfo& info, gpointer 
   gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
                                     0);
   gst_caps_unref(caps);
+  if (!gst_buffer_pool_set_config(pool, config) || !gst_buffer_pool_set_active(pool, TRUE))
+    gst_clear_object(&pool);
+  return pool;
+}
+
+GstBuffer* take_from(GstBufferPool* pool) {
   GstBuffer* buffer = nullptr;
-  if (gst_buffer_pool_set_config(pool, config) && gst_buffer_pool_set_active(pool, TRUE))
-    gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr);
-  gst_buffer_pool_set_active(pool, FALSE);
-  gst_object_unref(pool);
+  if (pool != nullptr) gst_buffer_pool_acquire_buffer(pool, &buffer, nullptr);
+  return buffer;
+}
+
+/// The only buffer of a new pool.
+GstBuffer* from_pool(const Context& context, const GstVideoInfo& info, gpointer stream = nullptr) {
+  GstBufferPool* pool = new_pool(context, info, stream);
+  GstBuffer* buffer = take_from(pool);
+  if (pool != nullptr) gst_buffer_pool_set_active(pool, FALSE);
+  gst_clear_object(&pool);
   return buffer;
 }
 
@@ -112,6 +124,16 @@ bool copy_planes(GstBuffer* buffer, const GstVideoInfo& info, const oracle::Byte
                    static_cast<std::size_t>(pitches[p]), host_plane(frame, info, p), up, stream);
   gst_buffer_unmap(buffer, &map);
   return copied;
+}
+
+/// Takes `buffer`, which may be null: with `frame` in it, or null.
+GstBuffer* filled(GstBuffer* buffer, const GstVideoInfo& info, const oracle::Bytes& frame,
+                  int number, CUstream stream = nullptr) {
+  if (buffer == nullptr) return nullptr;
+  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
+  if (!copy_planes(buffer, info, frame, meta->offset, meta->stride, /*up=*/true, stream))
+    gst_clear_buffer(&buffer);
+  return buffer != nullptr ? stamped(buffer, number) : nullptr;
 }
 
 }  // namespace
@@ -169,12 +191,16 @@ GstCaps* caps_of(const GstVideoInfo& info, bool cuda) {
 
 GstBuffer* upload(const Context& context, const GstVideoInfo& info, const oracle::Bytes& frame,
                   int number) {
-  GstBuffer* buffer = from_pool(context, info);
-  if (buffer == nullptr) return nullptr;
-  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
-  if (!copy_planes(buffer, info, frame, meta->offset, meta->stride, /*up=*/true))
-    gst_clear_buffer(&buffer);
-  return buffer != nullptr ? stamped(buffer, number) : nullptr;
+  return filled(from_pool(context, info), info, frame, number);
+}
+
+Pool::~Pool() {
+  if (pool_ != nullptr) gst_buffer_pool_set_active(pool_, FALSE);
+  gst_clear_object(&pool_);
+}
+
+GstBuffer* Pool::upload(const oracle::Bytes& frame, int number) {
+  return filled(take_from(pool_), info_, frame, number, static_cast<CUstream>(stream_));
 }
 
 #ifdef HAVE_STREAMS
@@ -189,13 +215,19 @@ GstBuffer* upload_on_a_stream(const Context& context, const GstVideoInfo& info,
   GstBuffer* buffer = from_pool(context, info, stream);
   const auto handle = static_cast<CUstream>(gst_cuda_stream_get_handle(stream));
   gst_cuda_stream_unref(stream);  // The memory keeps it.
-  if (buffer == nullptr) return nullptr;
-  const GstVideoMeta* meta = gst_buffer_get_video_meta(buffer);
-  if (!copy_planes(buffer, info, frame, meta->offset, meta->stride, /*up=*/true, handle))
-    gst_clear_buffer(&buffer);
-  return buffer != nullptr ? stamped(buffer, number) : nullptr;
+  return filled(buffer, info, frame, number, handle);
+}
+
+Pool::Pool(const Context& context, const GstVideoInfo& info) : info_(info) {
+  GstCudaStream* stream = gst_cuda_stream_new(context.get());
+  pool_ = new_pool(context, info, stream);
+  stream_ = gst_cuda_stream_get_handle(stream);
+  gst_cuda_stream_unref(stream);  // The pool keeps it.
 }
 #else
+Pool::Pool(const Context& context, const GstVideoInfo& info)
+    : info_(info), pool_(new_pool(context, info, nullptr)) {}
+
 bool has_streams() {
   return false;
 }

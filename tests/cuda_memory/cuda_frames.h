@@ -46,8 +46,26 @@ bool has_streams();
 GstBuffer* upload_on_a_stream(const Context& context, const GstVideoInfo& info,
                               const oracle::Bytes& frame, int number);
 
-/// The same in planes at any address and of any pitch that samples allow, drawn from `random`, with
-/// foreign bytes around them.
+/// A pool of the library, as a source has one: frames of `info`, on a stream of their own where
+/// there are streams.
+class Pool {
+ public:
+  Pool(const Context& context, const GstVideoInfo& info);
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /// As upload().
+  GstBuffer* upload(const oracle::Bytes& frame, int number);
+
+ private:
+  const GstVideoInfo info_;
+  GstBufferPool* pool_;
+  gpointer stream_ = nullptr;  ///< A CUstream.
+};
+
+/// As upload(), in planes at any address and of any pitch that samples allow, drawn from `random`,
+/// with foreign bytes around them.
 GstBuffer* upload_anywhere(const Context& context, const GstVideoInfo& info,
                            const oracle::Bytes& frame, int number, std::mt19937& random);
 
