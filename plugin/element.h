@@ -36,6 +36,10 @@ Settings snapshot(GstCudaConvolve* self);
 /// Makes what the session knows visible to the application.
 void publish(GstCudaConvolve* self);
 
+/// Before the base class deactivates the output's pool: pins it (keep_for_good()) if CUDA was lost,
+/// unless a buffer of it is kept already.
+void keep_pool_if_lost(GstBaseTransform* trans);
+
 /// Installs the vmethods about caps, memory and pools.
 void install_negotiation(GstBaseTransformClass* transform_class);
 

@@ -146,6 +146,7 @@ static gboolean gst_cuda_convolve_stop(GstBaseTransform* trans) {
       self->parts->properties.started = false;
     }
     self->parts->stream.stop();
+    cudaconvolve::keep_pool_if_lost(trans);
     gst_base_transform_set_passthrough(trans, FALSE);
     publish(self);
     return TRUE;

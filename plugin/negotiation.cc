@@ -86,42 +86,73 @@ void report_out_of_memory(GstBaseTransform* trans, const char* missing, GstCaps*
   });
 }
 
-GstFlowReturn failure_before(GstBaseTransform* trans) {
-  return guarded(trans, GST_FLOW_ERROR, [&] { return parts_of(trans).stream.failure_before(); });
-}
-
 gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   Parts& parts = parts_of(trans);
   const bool chosen = guarded(trans, false, [&] {
     return choose_pool(query, parts.stream.session().allocator(), parts.context);
   });
-  const bool known = std::exchange(parts.no_pool, !chosen);
-  if (chosen) return g_base_class->decide_allocation(trans, query);
-  if (known || failure_before(trans) != GST_FLOW_OK) return FALSE;
+  if (chosen) {
+    parts.no_pool = false;
+    return g_base_class->decide_allocation(trans, query);
+  }
+  // What frames before came to has been told, and the flow returns that it is.
+  const bool failed = guarded(trans, true, [&] { return parts.stream.has_failed(); });
+  if (failed || std::exchange(parts.no_pool, true)) return FALSE;
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   report_out_of_memory(trans, "there is no pool for the output", caps);
   return FALSE;
 }
 
-GstFlowReturn prepare_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
-  const GstFlowReturn flow = g_base_class->prepare_output_buffer(trans, input, output);
-  if (flow != GST_FLOW_ERROR) return flow;
-  const GstFlowReturn before = failure_before(trans);
-  parts_of(trans).stream.session().keep_if_lost(input);
-  if (before != GST_FLOW_OK) return before;
+/// The base class activates the pool with the first frame, and says of one that has no memory that
+/// it cannot be activated.
+bool activate_pool(GstBaseTransform* trans) {
+  if (gst_base_transform_is_passthrough(trans)) return true;
   GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
-  // Of a pool that cannot be activated the base class has told.
-  if (pool == nullptr || gst_buffer_pool_is_active(pool)) {
-    GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(trans));
-    report_out_of_memory(trans, "there is no buffer for the output", caps);
-    gst_clear_caps(&caps);
-  }
+  const bool active =
+      pool == nullptr || gst_buffer_pool_is_active(pool) || gst_buffer_pool_set_active(pool, TRUE);
   gst_clear_object(&pool);
-  return flow;
+  return active;
+}
+
+GstFlowReturn take_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
+  Stream& stream = parts_of(trans).stream;
+  const GstFlowReturn flow = activate_pool(trans)
+                                 ? g_base_class->prepare_output_buffer(trans, input, output)
+                                 : GST_FLOW_ERROR;
+  // Pools of a device that is lost are flushed.
+  const bool fails =
+      flow == GST_FLOW_ERROR || (flow == GST_FLOW_FLUSHING && stream.session().has_lost_cuda());
+  if (!fails) return flow;
+  const GstFlowReturn before = stream.failure_before();
+  stream.session().keep_if_lost(input);
+  if (before != GST_FLOW_OK) return before;
+  if (stream.session().has_lost_cuda()) return GST_FLOW_ERROR;
+  GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(trans));
+  report_out_of_memory(trans, "there is no buffer for the output", caps);
+  gst_clear_caps(&caps);
+  return GST_FLOW_ERROR;
+}
+
+GstFlowReturn prepare_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
+  return guarded(trans, GST_FLOW_ERROR, [&] { return take_output_buffer(trans, input, output); });
 }
 
 }  // namespace
+
+void keep_pool_if_lost(GstBaseTransform* trans) {
+  GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
+  if (pool == nullptr) return;
+  GstBufferPoolAcquireParams at_once = {};
+  at_once.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+  Session& session = parts_of(trans).stream.session();
+  GstBuffer* buffer = nullptr;
+  if (session.has_lost_cuda() &&
+      gst_buffer_pool_acquire_buffer(pool, &buffer, &at_once) == GST_FLOW_OK)
+    session.keep_if_lost(buffer);
+  gst_clear_buffer(&buffer);
+  gst_object_unref(pool);
+}
 
 void install_negotiation(GstBaseTransformClass* transform_class) {
   g_base_class = GST_BASE_TRANSFORM_CLASS(g_type_class_peek(GST_TYPE_BASE_TRANSFORM));

@@ -71,6 +71,9 @@ class Session {
   /// that is what to return; of a buffer that cannot be mapped the frame says which and why.
   std::unique_ptr<SentFrame> open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
 
+  /// True if a frame was lost with its device, after which CUDA is not used again.
+  bool has_lost_cuda() const;
+
   /// For a buffer that goes back unfiltered: keeps it for good if it is in the memory of a device
   /// that is lost.
   void keep_if_lost(GstBuffer* buffer);
@@ -183,7 +186,7 @@ class Session {
   /// A CUDA-only kernel that stands for `auto` since CUDA was left.
   std::optional<convolve::KernelKind> replaced_kernel_;
   DoubtfulMemory doubtful_;
-  bool lost_ = false;  ///< A frame was lost with its device, after which CUDA is not used again.
+  bool lost_ = false;  ///< See has_lost_cuda().
   Statistics statistics_;
   bool handed_over_ = false;  ///< A frame was, since finish_handed_over().
   StageTimes stage_times_;    ///< Guards itself.

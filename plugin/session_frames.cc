@@ -143,6 +143,11 @@ void Session::keep_if_doubtful(const SentFrame& frame) {
   doubtful_.keep(frame.output);
 }
 
+bool Session::has_lost_cuda() const {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
 void Session::keep_if_lost(GstBuffer* buffer) {
   const std::lock_guard lock(mutex_);
   if (lost_) keep_in_cuda_memory(buffer);

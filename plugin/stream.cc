@@ -214,6 +214,11 @@ GstFlowReturn Stream::failure_before() {
   return std::exchange(failure_, GST_FLOW_OK);
 }
 
+bool Stream::has_failed() {
+  end();
+  return failure_ != GST_FLOW_OK;
+}
+
 void Stream::discard() {
   frames_.discard();
   session_.settle();

@@ -52,6 +52,8 @@ class Stream {
   /// Before an error is posted: end(), and what frames before came to. If one of them has failed,
   /// that has been told, and what failed now did so because of it.
   GstFlowReturn failure_before();
+  /// True if one of them has failed, of which upstream does not know yet.
+  bool has_failed();
   /// After a flush: forgets all that was in flight.
   void discard();
 

@@ -91,8 +91,16 @@ bool choose_cuda_pool(GstQuery* query, const Request& request, const SharedCudaC
     gst_clear_object(&pool);
     min = max = 0;
   }
-  if (pool == nullptr) pool = context.new_pool();
-  const bool usable = pool != nullptr && configure(pool, request, context, min, max, &size);
+  // One that is at work cannot be configured.
+  if (pool != nullptr && !configure(pool, request, context, min, max, &size)) {
+    gst_clear_object(&pool);
+    min = max = 0;
+  }
+  bool usable = pool != nullptr;
+  if (!usable) {
+    pool = context.new_pool();
+    usable = pool != nullptr && configure(pool, request, context, min, max, &size);
+  }
   if (usable) {
     // The base class configures the pool with the first allocator of the query: no other than its
     // own will do.

@@ -36,7 +36,11 @@ void keep_for_good(GstBuffer* buffer) {
   std::vector<GstBuffer*>& kept = abandoned().buffers;
   if (std::find(kept.begin(), kept.end(), buffer) != kept.end()) return;
   GST_MINI_OBJECT_FLAG_SET(buffer, GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
-  if (buffer->pool != nullptr) GST_OBJECT_FLAG_SET(buffer->pool, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  if (GstBufferPool* const pool = buffer->pool; pool != nullptr) {
+    GST_OBJECT_FLAG_SET(pool, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+    // Who waits for a buffer of a pool that has a bound would wait for this one.
+    if (gst_buffer_pool_is_active(pool)) gst_buffer_pool_set_flushing(pool, TRUE);
+  }
   for (guint m = 0; m < gst_buffer_n_memory(buffer); ++m)
     may_be_leaked(gst_buffer_peek_memory(buffer, m));
   kept.push_back(gst_buffer_ref(buffer));

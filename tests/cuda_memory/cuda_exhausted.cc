@@ -108,7 +108,7 @@ class Played {
     ended_ = flow != GST_FLOW_OK;
     if (memories_.out_cuda && !ended_) return "there was memory left";
     if (errors != (ended_ ? 1u : 0u)) return std::to_string(errors) + " errors: " + said_;
-    if (ended_ && said_.find("memory") == std::string::npos) return "it only says: " + said_;
+    if (ended_ && said_.find("out of memory") == std::string::npos) return "it only says: " + said_;
     return "";
   }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Frames in CUDA memory: what becomes of them when CUDA fails, or has no memory.
+// Frames in CUDA memory: what becomes of them when CUDA is lost.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/cuda_memory/cuda_line.h"
@@ -17,7 +21,6 @@ using cuda_frames::CudaMemory;
 using cuda_frames::Downstream;
 using cuda_frames::kCudaOnly;
 using cuda_frames::kMask;
-using cuda_frames::kOther;
 using cuda_frames::Line;
 using cuda_frames::Memories;
 
@@ -121,83 +124,65 @@ TEST_F(CudaMemory, AFaultEndsAStreamWhoseOutputMustBeInCudaMemory) {
   EXPECT_NE(errors[0].text.find("CUDA memory only"), std::string::npos) << errors[0].text;
 }
 
-/// A mask for which there is no memory is refused, and the last good plan runs on.
-TEST_F(CudaMemory, AMaskThatCannotBePreparedLeavesTheLastOneInForce) {
-  for (const bool out_cuda : {false, true}) {
+/// Downstream has a few buffers in all, and keeps one.
+TEST_F(CudaMemory, NobodyWaitsForABufferThatIsKept) {
+  setenv("FAKE_CUDA_MS", "2", 1);
+  fail("frame:5", "device-lost");
+  device_is_lost();
+  const cuda_frames::Context context = cuda_frames::new_context();
+  Line line(settings(kMask, 2));
+  GstContext* shared = cuda_frames::as_gst_context(context);
+  gst_element_set_context(line.element(), shared);
+  gst_context_unref(shared);
+  GstBufferPool* pool = cuda_frames::bounded_pool(context, info_, 0, 3);
+  line.offer_downstream(pool);
+  line.set_caps(info_, kCudaOnly);
+  line.use_context(context);
+  std::atomic<bool> ended{false};
+  std::thread sink([&] {
+    GstBuffer* last = nullptr;
+    while (!ended) {
+      if (GstBuffer* buffer = line.harness().pull_buffer(); buffer != nullptr) {
+        std::swap(last, buffer);
+        gst_clear_buffer(&buffer);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    gst_clear_buffer(&last);
+  });
+  GstFlowReturn flow = GST_FLOW_OK;
+  for (int n = 1; n <= 12 && flow == GST_FLOW_OK; ++n)
+    flow = line.push(n);
+  EXPECT_EQ(flow, GST_FLOW_ERROR);
+  EXPECT_EQ(line.harness().errors().size(), 1u);
+  gst_element_set_state(line.element(), GST_STATE_NULL);
+  ended = true;
+  sink.join();
+}
+
+/// With frames that are handed over the fault shows when nothing is on its way any more.
+TEST_F(CudaMemory, AFaultThatShowsAtTheEndOfTheStreamPinsThePool) {
+  device_is_lost();
+  if (!cuda_frames::has_streams()) GTEST_SKIP() << "GStreamer 1.22 hands no frames over";
+  fail("frame:3", "device-lost");
+  setenv("FAKE_CUDA_LOSES", "memory", 1);
+  {
     Line line(settings());
-    line.set_caps(info_, {true, out_cuda});
-    ASSERT_EQ(line.push(1), GST_FLOW_OK);
-    line.expect(1, kMask, out_cuda);
-    fail("prepare", "out-of-memory");
-    line.harness().set("mask", kOther.text());
-    for (int n = 2; n <= 4; ++n) {
-      ASSERT_EQ(line.push(n), GST_FLOW_OK);
-      line.expect(n, kMask, out_cuda);
-    }
-    const std::vector<Message> problems = line.harness().problems();
-    ASSERT_EQ(problems.size(), 1u);
-    EXPECT_EQ(problems[0].type, GST_MESSAGE_WARNING);
-    unsetenv("FAKE_CUDA_FAILS");
-    line.harness().set("mask", kOther.text() + " ");
-    ASSERT_EQ(line.push(5), GST_FLOW_OK);
-    line.expect(5, kOther, out_cuda);
+    line.set_caps(info_, kCudaOnly);
+    cuda_frames::Pool pool(line.context(), info_);
+    for (int n = 1; n <= 3; ++n)
+      ASSERT_EQ(
+          line.push_buffer(pool.upload(oracle::random_frame(info_, static_cast<unsigned>(n)), n)),
+          GST_FLOW_OK);
+    while (GstBuffer* buffer = line.harness().pull_buffer())
+      gst_buffer_unref(buffer);
+    gst_harness_push_event(line.harness().get(), gst_event_new_eos());
+    EXPECT_EQ(line.harness().errors().size(), 1u);
+    gst_element_set_state(line.element(), GST_STATE_NULL);
+    EXPECT_EQ(fake_driver_frees_when_broken(), 0);
+    fake_driver_break(0);
   }
-}
-
-TEST_F(CudaMemory, AMaskThatCannotBePreparedMovesTheOutputToSystemMemory) {
-  Line line(settings());
-  Downstream downstream(line.harness().get());
-  line.set_input_caps(info_, false);
-  ASSERT_EQ(line.push(1), GST_FLOW_OK);
-  line.expect(1, kMask, true);
-  downstream.takes_system_memory = true;
-  fail("prepare", "out-of-memory");
-  line.harness().set("mask", kOther.text());
-  for (int n = 2; n <= 4; ++n) {
-    ASSERT_EQ(line.push(n), GST_FLOW_OK);
-    line.expect(n, kOther, false);
-  }
-  EXPECT_EQ(line.harness().problems().size(), 1u);
-}
-
-TEST_F(CudaMemory, APoolWithoutMemoryEndsTheStreamWithAnError) {
-  for (const int depth : {0, 2})
-    for (const bool in_cuda : {false, true}) {
-      SCOPED_TRACE((in_cuda ? "CUDA memory in, depth " : "system memory in, depth ") +
-                   std::to_string(depth));
-      Line line(settings(kMask, depth));
-      line.set_caps(info_, {in_cuda, true});
-      ASSERT_EQ(line.push(1), GST_FLOW_OK);
-      line.expect(1, kMask, true);
-      std::vector<GstBuffer*> inputs;
-      for (int n = 2; n <= 12; ++n) {
-        const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
-        inputs.push_back(in_cuda ? cuda_frames::upload(line.context(), info_, frame, n)
-                                 : check::make_buffer(frame, n));
-      }
-      // Nobody gives outputs back.
-      fake_driver_allow(0);
-      GstFlowReturn flow = GST_FLOW_OK;
-      int sent = 1;
-      for (GstBuffer* input : inputs) {
-        if (flow == GST_FLOW_OK) {
-          flow = line.push_buffer(input);
-          sent += flow == GST_FLOW_OK ? 1 : 0;
-        } else {
-          gst_buffer_unref(input);
-        }
-      }
-      fake_driver_allow(-1);
-      EXPECT_EQ(flow, GST_FLOW_ERROR);
-      for (int n = 2; n <= sent; ++n)
-        line.expect(n, kMask, true);
-      const std::vector<Message> problems = line.harness().problems();
-      ASSERT_EQ(problems.size(), 1u);
-      EXPECT_EQ(problems[0].type, GST_MESSAGE_ERROR);
-      EXPECT_EQ(problems[0].code, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
-      EXPECT_NE(problems[0].text.find("out of memory for a frame of"), std::string::npos)
-          << problems[0].text;
-    }
+  unsetenv("FAKE_CUDA_LOSES");
 }
 
 }  // namespace

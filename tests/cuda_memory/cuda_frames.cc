@@ -73,8 +73,9 @@ bool copy_plane(GstCudaContext* context, CUdeviceptr device, std::size_t pitch,
   return copied;
 }
 
-/// An active pool of frames of `info`; null if there is no memory.
-GstBufferPool* new_pool(const Context& context, const GstVideoInfo& info, gpointer stream) {
+/// A pool of frames of `info`; null if there is no memory.
+GstBufferPool* configured_pool(const Context& context, const GstVideoInfo& info, guint least,
+                               guint most, gpointer stream) {
   gst_cuda_memory_init_once();
   GstBufferPool* pool = gst_cuda_buffer_pool_new(context.get());
   GstStructure* config = gst_buffer_pool_get_config(pool);
@@ -85,11 +86,17 @@ GstBufferPool* new_pool(const Context& context, const GstVideoInfo& info, gpoint
   (void)stream;
 #endif
   GstCaps* caps = caps_of(info, true);
-  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)), 0,
-                                    0);
+  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info)),
+                                    least, most);
   gst_caps_unref(caps);
-  if (!gst_buffer_pool_set_config(pool, config) || !gst_buffer_pool_set_active(pool, TRUE))
-    gst_clear_object(&pool);
+  if (!gst_buffer_pool_set_config(pool, config)) gst_clear_object(&pool);
+  return pool;
+}
+
+/// As configured_pool(), active.
+GstBufferPool* new_pool(const Context& context, const GstVideoInfo& info, gpointer stream) {
+  GstBufferPool* pool = configured_pool(context, info, 0, 0, stream);
+  if (pool != nullptr && !gst_buffer_pool_set_active(pool, TRUE)) gst_clear_object(&pool);
   return pool;
 }
 
@@ -192,6 +199,11 @@ GstCaps* caps_of(const GstVideoInfo& info, bool cuda) {
 GstBuffer* upload(const Context& context, const GstVideoInfo& info, const oracle::Bytes& frame,
                   int number) {
   return filled(from_pool(context, info), info, frame, number);
+}
+
+GstBufferPool* bounded_pool(const Context& context, const GstVideoInfo& info, guint least,
+                            guint most) {
+  return configured_pool(context, info, least, most, nullptr);
 }
 
 Pool::~Pool() {

@@ -64,6 +64,11 @@ class Pool {
   gpointer stream_ = nullptr;  ///< A CUstream.
 };
 
+/// A pool of the library as downstream offers one, not active, of `most` buffers at most (0 = any
+/// number), of which `least` are made at once.
+GstBufferPool* bounded_pool(const Context& context, const GstVideoInfo& info, guint least,
+                            guint most);
+
 /// As upload(), in planes at any address and of any pitch that samples allow, drawn from `random`,
 /// with foreign bytes around them.
 GstBuffer* upload_anywhere(const Context& context, const GstVideoInfo& info,

@@ -164,8 +164,8 @@ void fake_driver_allow(int count) {
 }
 void fake_driver_break(int broken) {
   const std::lock_guard lock(driver().mutex);
+  if (!driver().broken) driver().frees_when_broken = 0;
   driver().broken = broken != 0;
-  if (broken != 0) driver().frees_when_broken = 0;
 }
 int fake_driver_frees_when_broken(void) {
   const std::lock_guard lock(driver().mutex);
