@@ -36,8 +36,22 @@ inline constexpr Real kRounding = sizeof(Real) == sizeof(float) ? Real(12582912)
 /// The bits of the first one.
 inline constexpr std::int32_t kRoundingBits = 0x4B400000;
 
+/// Doubles rounded to whole numbers of 32 bits.
+template <class D, hwy::EnableIf<hwy::IsSame<hn::TFromD<D>, double>()>* = nullptr>
+HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> nearest_words(D, hn::Vec<D> value) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm512_cvtpd_epi32(value.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm256_cvtpd_epi32(value.raw)};
+#elif HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
+  return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm_cvtpd_epi32(value.raw)};
+#else
+  return hn::DemoteTo(hn::Rebind<std::int32_t, D>(), hn::Round(value));
+#endif
+}
+
 /// Floats rounded to whole numbers: |value| < 2^22.
-template <class D>
+template <class D, hwy::EnableIf<hwy::IsSame<hn::TFromD<D>, float>()>* = nullptr>
 HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> nearest_words(D, hn::Vec<D> value) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   return hn::Vec<hn::Rebind<std::int32_t, D>>{_mm512_cvtps_epi32(value.raw)};
@@ -112,20 +126,20 @@ HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e
   }
 }
 
-/// The same as whole numbers of 32 bits. Floats are rounded by what converts them.
+/// The same as whole numbers of 32 bits, rounded by what converts them where no remainder decides.
 template <Rounding kWay, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> finish_words(D d, hn::Vec<D> s,
                                                              const EpilogueOf<Real>& e,
                                                              const Reciprocal<Real>& reciprocal,
                                                              Real high) {
   const hn::Rebind<std::int32_t, D> d_words;
-  if constexpr (sizeof(Real) != sizeof(float)) {
-    return hn::DemoteTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
-  } else if constexpr (kWay == Rounding::kRemainder) {
-    return hn::ConvertTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
-  } else {
+  if constexpr (kWay != Rounding::kRemainder) {
     return nearest_words(
         d, hn::Clamp(value_vector<kWay>(d, s, e, reciprocal), hn::Zero(d), hn::Set(d, high)));
+  } else if constexpr (sizeof(Real) != sizeof(float)) {
+    return hn::DemoteTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
+  } else {
+    return hn::ConvertTo(d_words, finish_vector<kWay>(d, s, e, reciprocal, high));
   }
 }
 
