@@ -16,6 +16,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/cpu/mask_taps.h"
@@ -143,20 +144,40 @@ HWY_INLINE void accumulate_tile(D d, const Real* const* lines, const MaskTaps& t
   }
 }
 
-/// Fills kRows lines of `sums` with `width` sums each. `lines` has height + kRows - 1 lines of
-/// width + mask width - 1 cells. Touches at most kLineSlack bytes behind either.
+/// Fills columns `begin` .. `end` - 1 of kRows lines of `sums`. `lines` has height + kRows - 1
+/// lines of end + mask width - 1 cells. Touches at most kLineSlack bytes behind either.
 template <int kRows, class Real>
-void accumulate(const Real* const* lines, const MaskTaps& taps, int width, const Lines& sums) {
+void accumulate_columns(const Real* const* lines, const MaskTaps& taps, int begin, int end,
+                        const Lines& sums) {
   const hn::ScalableTag<Real> d;
   static_assert(hn::MaxLanes(d) * sizeof(Real) <= kLineSlack);
   static_assert(kStripStep % (kTileVectors<kRows> * hn::MaxLanes(d)) == 0);
   constexpr int kVectors = kTileVectors<kRows>;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  int x = 0;
-  for (; x + kVectors * lanes <= width; x += kVectors * lanes)
+  int x = begin;
+  for (; x + kVectors * lanes <= end; x += kVectors * lanes)
     accumulate_tile<kRows, kVectors>(d, lines, taps, x, sums);
-  for (; x < width; x += lanes)
+  for (; x < end; x += lanes)
     accumulate_tile<kRows, 1>(d, lines, taps, x, sums);
+}
+
+/// As accumulate_columns(), all `width` of them.
+template <int kRows, class Real>
+void accumulate(const Real* const* lines, const MaskTaps& taps, int width, const Lines& sums) {
+  accumulate_columns<kRows>(lines, taps, 0, width, sums);
+}
+
+/// As accumulate(). Just before each strip of columns it calls `fetch` with the first of them and
+/// their number: what comes next shall be on its way to the cache while sums are made, and not all
+/// at once, which takes as long as to wait for it.
+template <int kRows, class Real, class Fetch>
+void accumulate_strips(const Real* const* lines, const MaskTaps& taps, int width, const Lines& sums,
+                       const Fetch& fetch) {
+  for (int x = 0; x < width; x += kStripStep) {
+    const int count = std::min(kStripStep, width - x);
+    fetch(x, count);
+    accumulate_columns<kRows>(lines, taps, x, x + count, sums);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/coarsened.h"
 
+#include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/highway_targets.h"
 #include "kernels/cpu/run_typed.h"
 
@@ -26,6 +27,7 @@ struct CoarsenedArea {
     const int cells = area.width + taps.width() - 1;
     const auto lines = reinterpret_cast<const Real**>(workspace.table);
     Stored* samples = workspace.samples.at<Stored>(0);
+    RowsAhead ahead(task, 1, area);
     int loaded = 0;
     for (int y = 0, rows = 0; y < area.height && !task.stopped(); y += rows) {
       rows = area.height - y >= kBlockRows ? kBlockRows : 1;
@@ -35,10 +37,15 @@ struct CoarsenedArea {
                   workspace.source.at<Real>(loaded % ring), samples);
       for (int i = 0; i < needed; ++i)
         lines[i] = workspace.source.at<Real>((y + i) % ring);
+      const int next = area.y - taps.anchor_y() + loaded;
+      ahead.clear();
+      ahead.read(next, next + rows);
+      ahead.write(area.y + y, area.y + y + rows);
+      const auto fetch = [&](int x, int count) HWY_ATTR { ahead.fetch(0, area.width, x, count); };
       if (rows == kBlockRows)
-        accumulate<kBlockRows>(lines, taps, area.width, workspace.sums);
+        accumulate_strips<kBlockRows>(lines, taps, area.width, workspace.sums, fetch);
       else
-        accumulate<1>(lines, taps, area.width, workspace.sums);
+        accumulate_strips<1>(lines, taps, area.width, workspace.sums, fetch);
       for (int r = 0; r < rows; ++r)
         finish_line(task, area.y + y + r, area.x, area.width, workspace.sums.at<Real>(r), samples);
     }

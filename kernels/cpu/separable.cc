@@ -21,15 +21,15 @@ HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
 
-/// Row sums of picture row `y`, which may lie outside, to `sums`.
-template <class Real, class Stored>
+/// Row sums of picture row `y`, which may lie outside, to `sums`. `fetch` as accumulate_strips().
+template <class Real, class Stored, class Fetch>
 HWY_INLINE void sum_row(const ComponentTask& task, const MaskTaps& row, const Area& area, int y,
-                        const Workspace& workspace, Real* sums) {
+                        const Workspace& workspace, Real* sums, const Fetch& fetch) {
   Real* line = workspace.source.at<Real>(0);
   load_line(task, y, area.x - row.anchor_x(), area.width + row.width() - 1, line,
             workspace.samples.at<Stored>(0));
   const Real* lines[] = {line};
-  accumulate<1>(lines, row, area.width, Lines{reinterpret_cast<std::byte*>(sums), 0});
+  accumulate_strips<1>(lines, row, area.width, Lines{reinterpret_cast<std::byte*>(sums), 0}, fetch);
 }
 
 /// Column sums of the lines in the table, for one block of `rows` rows, and out.
@@ -64,11 +64,14 @@ struct FusedPasses {
       for (; loaded < needed && !task.stopped(); ++loaded) {
         // Only the first block loads more rows than it makes: its share ahead is fetched by the
         // last of them.
-        if (const int share = loaded - needed + rows; share >= 0)
-          ahead.fetch(0, area.width, area.width * share / rows,
-                      area.width * (share + 1) / rows - area.width * share / rows);
+        const int share = loaded - needed + rows;
         sum_row<Real, Stored>(task, row, area, top + loaded, workspace,
-                              sums.at<Real>(loaded % ring));
+                              sums.at<Real>(loaded % ring), [&](int x, int count) HWY_ATTR {
+                                if (share < 0) return;
+                                const int begin = (area.width * share + x) / rows;
+                                ahead.fetch(0, area.width, begin,
+                                            (area.width * share + x + count) / rows - begin);
+                              });
       }
       if (task.stopped()) return;
       for (int i = 0; i < needed - y; ++i)
@@ -83,7 +86,8 @@ struct RowPass {
   static void run(const ComponentTask& task, const MaskTaps& row, const Area& area,
                   const Workspace& workspace, const Lines& plane) {
     for (int y = area.y; y < area.y + area.height && !task.stopped(); ++y)
-      sum_row<Real, Stored>(task, row, area, y, workspace, plane.at<Real>(y) + area.x);
+      sum_row<Real, Stored>(task, row, area, y, workspace, plane.at<Real>(y) + area.x,
+                            [](int, int) {});
   }
 };
 

@@ -11,7 +11,7 @@ CPU = [
     Fault("wrong-component-offset", "kernels/cpu/component_task.cc",
           "task.src = src + component.offset;", "task.src = src + plane.components[0].offset;"),
     Fault("vector-tail-of-sums", "kernels/cpu/accumulate-inl.h",
-          "for (; x < width; x += lanes)", "for (; x + lanes <= width; x += lanes)"),
+          "for (; x < end; x += lanes)", "for (; x + lanes <= end; x += lanes)"),
     Fault("first-block-line-skipped", "kernels/cpu/accumulate-inl.h",
           "const int first = line < height ? 0 : line - height + 1;",
           "const int first = line < height ? 0 : line - height;"),
