@@ -55,31 +55,27 @@ TEST_F(CudaMemory, NothingOfALostDeviceIsGivenBack) {
       fail("frame:5", "device-lost");
       setenv("FAKE_CUDA_LOSES", "memory", 1);
       device_is_lost();
-      // Frames that were finished before may go back after it.
-      std::vector<GstBuffer*> finished;
       {
         Line line(settings(kMask, depth));
         line.set_caps(info_, memories);
+        // A source has one pool, which is not stopped while a buffer of it is kept.
+        cuda_frames::Pool pool(line.context(), info_);
         std::vector<GstBuffer*> inputs;
         for (int n = 1; n <= 12; ++n) {
           const oracle::Bytes frame = oracle::random_frame(info_, static_cast<unsigned>(n));
-          GstBuffer* input = cuda_frames::has_streams()
-                                 ? cuda_frames::upload_on_a_stream(line.context(), info_, frame, n)
-                                 : cuda_frames::upload(line.context(), info_, frame, n);
-          inputs.push_back(memories.in_cuda ? input : check::make_buffer(frame, n));
-          if (!memories.in_cuda) gst_buffer_unref(input);
-          if (n < 5) finished.push_back(gst_buffer_ref(inputs.back()));
+          inputs.push_back(memories.in_cuda ? pool.upload(frame, n) : check::make_buffer(frame, n));
         }
         GstFlowReturn flow = GST_FLOW_OK;
         for (GstBuffer* input : inputs)
-          if (flow == GST_FLOW_OK) flow = line.push_buffer(input);
+          if (flow == GST_FLOW_OK)
+            flow = line.push_buffer(input);
+          else
+            gst_buffer_unref(input);
         EXPECT_NE(flow, GST_FLOW_OK);
         EXPECT_EQ(line.harness().errors().size(), 1u);
       }
       EXPECT_EQ(fake_driver_frees_when_broken(), 0);
       fake_driver_break(0);
-      for (GstBuffer* buffer : finished)
-        gst_buffer_unref(buffer);
       for (const char* name : {"FAKE_CUDA_FAILS", "FAKE_CUDA_LOSES"})
         unsetenv(name);
     }
