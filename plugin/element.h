@@ -17,14 +17,15 @@
 namespace cudaconvolve {
 
 /// The C++ part of an instance. `context`, `stop` and `stream` guard themselves, the streaming
-/// thread has `no_pool` for itself, and the rest is guarded by the object lock.
+/// thread has `no_pool` and `new_pool` for itself, and the rest is guarded by the object lock.
 struct Parts {
   explicit Parts(GstCudaConvolve* self);
 
   SharedCudaContext context;
   StopReasons stop;
   Stream stream;
-  bool no_pool = false;  ///< The user knows that there is none: each buffer asks again.
+  bool no_pool = false;   ///< The user knows that there is none: each buffer asks again.
+  bool new_pool = false;  ///< One was agreed on, and has given no buffer yet.
   Properties properties;
   std::shared_ptr<const std::string> active_plan;  ///< Null before caps.
   Statistics statistics;

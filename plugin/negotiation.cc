@@ -93,6 +93,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   });
   if (chosen) {
     parts.no_pool = false;
+    parts.new_pool = true;
     return g_base_class->decide_allocation(trans, query);
   }
   // What frames before came to has been told, and the flow returns that it is.
@@ -116,10 +117,11 @@ bool activate_pool(GstBaseTransform* trans) {
 }
 
 GstFlowReturn take_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
-  Stream& stream = parts_of(trans).stream;
-  const GstFlowReturn flow = activate_pool(trans)
-                                 ? g_base_class->prepare_output_buffer(trans, input, output)
-                                 : GST_FLOW_ERROR;
+  Parts& parts = parts_of(trans);
+  Stream& stream = parts.stream;
+  if (parts.new_pool) parts.new_pool = !activate_pool(trans);
+  const GstFlowReturn flow =
+      parts.new_pool ? GST_FLOW_ERROR : g_base_class->prepare_output_buffer(trans, input, output);
   // Pools of a device that is lost are flushed.
   const bool fails =
       flow == GST_FLOW_ERROR || (flow == GST_FLOW_FLUSHING && stream.session().has_lost_cuda());

@@ -164,9 +164,9 @@ suite_cuda_memory() {
   return "$status"
 }
 
-# No memory left on the device, and faults in the midst of streams of frames in CUDA memory, two
-# beside each other: each process must end by itself within 20 s. With four of them it is the driver
-# that now and then does not return to one, when the test reads what was handed over.
+# No memory left on the device, and faults in the midst of streams of frames in CUDA memory, one
+# after the other: each process must end by itself within 20 s. Where several meet a fault at once
+# the driver now and then does not return to the test, which reads what was handed over.
 suite_cuda_faults() {
   local fault memories settings status=0
   "$here/tests/cuda_exhausted" | tee "$out/cuda_exhausted.log" || status=1
@@ -179,7 +179,7 @@ suite_cuda_faults() {
         echo "env CUDACONVOLVE_FAULT=$fault timeout --signal=KILL 20 $here/tests/cuda_fault $memories $settings 200"
       done
     done
-  done | xargs -P 2 -d '\n' -I '{}' bash -c '{} || { echo "FAIL $? {}"; exit 1; }' || status=1
+  done | xargs -d '\n' -I '{}' bash -c '{} || { echo "FAIL $? {}"; exit 1; }' || status=1
   echo "figure: faults: $(grep -c '^1 passed, 0 failed$' "$out/cuda_faults.log") as promised," \
     "$(grep -c '^FAIL .*/tests/cuda_fault ' "$out/cuda_faults.log") not; no memory:" \
     "$(tail -n1 "$out/cuda_exhausted.log")"
