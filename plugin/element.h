@@ -25,7 +25,7 @@ struct Parts {
   StopReasons stop;
   Stream stream;
   bool no_pool = false;   ///< The user knows that there is none: each buffer asks again.
-  bool new_pool = false;  ///< One was agreed on, and has given no buffer yet.
+  bool new_pool = false;  ///< One of CUDA memory was agreed on, and is not active yet.
   Properties properties;
   std::shared_ptr<const std::string> active_plan;  ///< Null before caps.
   Statistics statistics;
@@ -37,8 +37,8 @@ Settings snapshot(GstCudaConvolve* self);
 /// Makes what the session knows visible to the application.
 void publish(GstCudaConvolve* self);
 
-/// Before the base class deactivates the output's pool: pins it (keep_for_good()) if CUDA was lost,
-/// unless a buffer of it is kept already.
+/// Before the base class deactivates the output's pool: pins it (keep_for_good()) if CUDA was lost
+/// and there is a buffer in it.
 void keep_pool_if_lost(GstBaseTransform* trans);
 
 /// Installs the vmethods about caps, memory and pools.

@@ -91,27 +91,26 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
   const bool chosen = guarded(trans, false, [&] {
     return choose_pool(query, parts.stream.session().allocator(), parts.context);
   });
-  if (chosen) {
-    parts.no_pool = false;
-    parts.new_pool = true;
-    return g_base_class->decide_allocation(trans, query);
-  }
-  // What frames before came to has been told, and the flow returns that it is.
-  const bool failed = guarded(trans, true, [&] { return parts.stream.has_failed(); });
-  if (failed || std::exchange(parts.no_pool, true)) return FALSE;
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
+  if (chosen) {
+    parts.no_pool = false;
+    parts.new_pool = are_in_cuda_memory(caps);
+    return g_base_class->decide_allocation(trans, query);
+  }
+  // What frames before came to has been told.
+  const bool failed = guarded(trans, true, [&] { return parts.stream.has_failed(); });
+  if (failed || std::exchange(parts.no_pool, true)) return FALSE;
   report_out_of_memory(trans, "there is no pool for the output", caps);
   return FALSE;
 }
 
-/// The base class activates the pool with the first frame, and says of one that has no memory that
-/// it cannot be activated.
-bool activate_pool(GstBaseTransform* trans) {
-  if (gst_base_transform_is_passthrough(trans)) return true;
+/// True if the pool of the output, if there is one, is active: one of CUDA memory is activated
+/// here, which fails for want of memory, and of which the base class would say only that it failed.
+bool has_active_pool(GstBaseTransform* trans, bool activate) {
   GstBufferPool* pool = gst_base_transform_get_buffer_pool(trans);
-  const bool active =
-      pool == nullptr || gst_buffer_pool_is_active(pool) || gst_buffer_pool_set_active(pool, TRUE);
+  const bool active = pool == nullptr || gst_buffer_pool_is_active(pool) ||
+                      (activate && gst_buffer_pool_set_active(pool, TRUE));
   gst_clear_object(&pool);
   return active;
 }
@@ -119,17 +118,21 @@ bool activate_pool(GstBaseTransform* trans) {
 GstFlowReturn take_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
   Parts& parts = parts_of(trans);
   Stream& stream = parts.stream;
-  if (parts.new_pool) parts.new_pool = !activate_pool(trans);
-  const GstFlowReturn flow =
-      parts.new_pool ? GST_FLOW_ERROR : g_base_class->prepare_output_buffer(trans, input, output);
+  if (parts.new_pool && !gst_base_transform_is_passthrough(trans))
+    parts.new_pool = !has_active_pool(trans, /*activate=*/true);
+  const GstFlowReturn flow = parts.new_pool && !gst_base_transform_is_passthrough(trans)
+                                 ? GST_FLOW_ERROR
+                                 : g_base_class->prepare_output_buffer(trans, input, output);
   // Pools of a device that is lost are flushed.
   const bool fails =
-      flow == GST_FLOW_ERROR || (flow == GST_FLOW_FLUSHING && stream.session().has_lost_cuda());
+      flow == GST_FLOW_ERROR || (flow == GST_FLOW_FLUSHING && stream.session().has_told_loss());
   if (!fails) return flow;
   const GstFlowReturn before = stream.failure_before();
   stream.session().keep_if_lost(input);
   if (before != GST_FLOW_OK) return before;
-  if (stream.session().has_lost_cuda()) return GST_FLOW_ERROR;
+  // Of a pool that it could not activate itself the base class has told.
+  const bool told = !parts.new_pool && !has_active_pool(trans, /*activate=*/false);
+  if (told || stream.session().has_told_loss()) return GST_FLOW_ERROR;
   GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(trans));
   report_out_of_memory(trans, "there is no buffer for the output", caps);
   gst_clear_caps(&caps);
@@ -149,7 +152,7 @@ void keep_pool_if_lost(GstBaseTransform* trans) {
   at_once.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
   Session& session = parts_of(trans).stream.session();
   GstBuffer* buffer = nullptr;
-  if (session.has_lost_cuda() &&
+  if (session.has_told_loss() &&
       gst_buffer_pool_acquire_buffer(pool, &buffer, &at_once) == GST_FLOW_OK)
     session.keep_if_lost(buffer);
   gst_clear_buffer(&buffer);

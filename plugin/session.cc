@@ -50,6 +50,7 @@ bool Session::start(const Settings& settings) {
   refused_caps_.reset();
   refused_generation_.reset();
   replaced_kernel_.reset();
+  told_loss_ = false;
   if (Status status = devices_.open(settings); !status.ok()) {
     post_error(element_, "backend=cuda", status);
     devices_.close();

@@ -71,8 +71,8 @@ class Session {
   /// that is what to return; of a buffer that cannot be mapped the frame says which and why.
   std::unique_ptr<SentFrame> open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow);
 
-  /// True if a frame was lost with its device, after which CUDA is not used again.
-  bool has_lost_cuda() const;
+  /// True once the stream has ended with an error because a frame was lost with its device.
+  bool has_told_loss() const;
 
   /// For a buffer that goes back unfiltered: keeps it for good if it is in the memory of a device
   /// that is lost.
@@ -186,7 +186,8 @@ class Session {
   /// A CUDA-only kernel that stands for `auto` since CUDA was left.
   std::optional<convolve::KernelKind> replaced_kernel_;
   DoubtfulMemory doubtful_;
-  bool lost_ = false;  ///< See has_lost_cuda().
+  bool lost_ = false;       ///< A frame was, with its device: CUDA is not used again.
+  bool told_loss_ = false;  ///< See has_told_loss().
   Statistics statistics_;
   bool handed_over_ = false;  ///< A frame was, since finish_handed_over().
   StageTimes stage_times_;    ///< Guards itself.

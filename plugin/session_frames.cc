@@ -143,9 +143,9 @@ void Session::keep_if_doubtful(const SentFrame& frame) {
   doubtful_.keep(frame.output);
 }
 
-bool Session::has_lost_cuda() const {
+bool Session::has_told_loss() const {
   const std::lock_guard lock(mutex_);
-  return lost_;
+  return told_loss_;
 }
 
 void Session::keep_if_lost(GstBuffer* buffer) {
@@ -217,6 +217,7 @@ GstFlowReturn Session::finish(SentFrame& frame) {
   }
   if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
   if (!status.ok()) {
+    told_loss_ = told_loss_ || status.code() == Code::kDeviceLost;
     post_error(element_, "the frame could not be filtered", status);
     return GST_FLOW_ERROR;
   }
@@ -240,7 +241,7 @@ GstFlowReturn Session::finish_handed_over() {
   if (status.code() == Code::kStopped) return GST_FLOW_FLUSHING;
   {
     const std::lock_guard lock(mutex_);
-    lost_ = lost_ || status.code() == Code::kDeviceLost;
+    told_loss_ = lost_ = lost_ || status.code() == Code::kDeviceLost;
   }
   post_error(element_, "the last frames could not be filtered", status);
   return GST_FLOW_ERROR;

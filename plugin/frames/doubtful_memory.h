@@ -11,7 +11,7 @@ namespace cudaconvolve {
 /// Never gives a buffer back. With it stays its pool, which frees nothing before it has all of its
 /// buffers, and what its memory is of: so nobody asks the driver to free memory of a lost device, a
 /// call that may not return (seen where several processes met a fault at once). The pool is
-/// flushed, and the leaks tracer told, but of other buffers in the pool.
+/// flushed, and the leaks tracer told, but not of its other buffers.
 void keep_for_good(GstBuffer* buffer);
 
 /// Keeps such memory from being freed or used again. A pool drops a buffer whose memory somebody

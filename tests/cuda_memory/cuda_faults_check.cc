@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in CUDA memory: what becomes of them when CUDA is lost.
+#include <gst/video/gstvideopool.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -179,6 +180,36 @@ TEST_F(CudaMemory, AFaultThatShowsAtTheEndOfTheStreamPinsThePool) {
     fake_driver_break(0);
   }
   unsetenv("FAKE_CUDA_LOSES");
+}
+
+/// After a fault that the stream survived nobody speaks of it any more.
+TEST_F(CudaMemory, AFlushedPoolIsNoErrorAfterAFaultThatWasSurvived) {
+  fail("frame:2", "device-lost");
+  device_is_lost();
+  check::Settings named = settings();
+  named.push_back({"kernel", "coarsened"});
+  GstBufferPool* pool = gst_video_buffer_pool_new();
+  {
+    Line line(named);
+    GstStructure* config = gst_buffer_pool_get_config(pool);
+    GstCaps* caps = cuda_frames::caps_of(info_, false);
+    gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&info_)),
+                                      0, 0);
+    gst_caps_unref(caps);
+    ASSERT_TRUE(gst_buffer_pool_set_config(pool, config));
+    line.offer_downstream(pool);
+    line.set_caps(info_, {false, false});
+    for (int n = 1; n <= 3; ++n) {
+      ASSERT_EQ(line.push(n), GST_FLOW_OK);
+      line.expect(n, kMask, false);
+    }
+    EXPECT_EQ(line.harness().problems().size(), 1u) << "one warning";
+    ASSERT_TRUE(gst_buffer_pool_is_active(pool)) << "output comes from another one";
+    gst_buffer_pool_set_flushing(pool, TRUE);
+    EXPECT_EQ(line.push(4), GST_FLOW_FLUSHING);
+    EXPECT_TRUE(line.harness().problems().empty());
+  }
+  gst_object_unref(pool);
 }
 
 }  // namespace

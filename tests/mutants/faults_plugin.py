@@ -178,7 +178,7 @@ PLUGIN = [
     Fault("no-pool-told-in-the-place-of-frames-before", "plugin/negotiation.cc",
           "if (failed || std::exchange(parts.no_pool, true))", "if (std::exchange(parts.no_pool, true))"),
     Fault("pool-that-cannot-fill-itself", "plugin/negotiation.cc",
-          "  if (gst_base_transform_is_passthrough(trans)) return true;\n", "  if (trans != nullptr) return true;\n"),
+          "parts.new_pool = are_in_cuda_memory(caps);", "parts.new_pool = false;"),
     Fault("pool-of-a-lost-device-waited-for", "plugin/frames/doubtful_memory.cc",
           "gst_buffer_pool_set_flushing(pool, TRUE);", "(void)pool;"),
     Fault("cuda-memory-of-a-lost-device-freed", "plugin/session_frames.cc",
