@@ -27,7 +27,7 @@ const oracle::Mask kMask{3, 3, {1, 2, 1, 2, 4, 2, 1, 2, 1}, 16};
 
 /// Frames that are pushed while there is no memory. Nobody gives back what has come of them, nor
 /// the memory that they came in.
-constexpr int kHeld = 16;
+constexpr int kHeld = 8;
 
 /// All device memory that can be had, in ever smaller blocks.
 class Filling {
