@@ -98,7 +98,7 @@ gboolean decide_allocation(GstBaseTransform* trans, GstQuery* query) {
     parts.new_pool = are_in_cuda_memory(caps);
     return g_base_class->decide_allocation(trans, query);
   }
-  // What frames before came to has been told.
+  // The user already knows of a frame that failed, and a missing pool may only be its consequence.
   const bool failed = guarded(trans, true, [&] { return parts.stream.has_failed(); });
   if (failed || std::exchange(parts.no_pool, true)) return FALSE;
   report_out_of_memory(trans, "there is no pool for the output", caps);
@@ -130,7 +130,7 @@ GstFlowReturn take_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstB
   const GstFlowReturn before = stream.failure_before();
   stream.session().keep_if_lost(input);
   if (before != GST_FLOW_OK) return before;
-  // Of a pool that it could not activate itself the base class has told.
+  // The base class posts an error when it cannot activate a pool, so a second one would be noise.
   const bool told = !parts.new_pool && !has_active_pool(trans, /*activate=*/false);
   if (told || stream.session().has_told_loss()) return GST_FLOW_ERROR;
   GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SRC_PAD(trans));

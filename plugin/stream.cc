@@ -94,7 +94,8 @@ void Stream::prepare(GstBuffer* buffer, const Settings& settings) {
   published_();
 }
 
-/// As Session::open(), and posts what is wrong with a buffer.
+/// Maps the buffers of a frame. Posts an error for one that cannot be mapped, unless a frame before
+/// it has failed: that is then the cause.
 std::unique_ptr<SentFrame> Stream::open(GstBuffer* input, GstBuffer* output, GstFlowReturn* flow) {
   std::unique_ptr<SentFrame> frame = session_.open(input, output, flow);
   if (frame == nullptr || frame->unmapped == nullptr) return frame;

@@ -161,7 +161,8 @@ void accumulate_columns(const Real* const* lines, const MaskTaps& taps, int begi
     accumulate_tile<kRows, 1>(d, lines, taps, x, sums);
 }
 
-/// As accumulate_columns(), all `width` of them.
+/// Fills kRows lines of `sums` with `width` sums each. `lines` has height + kRows - 1 lines of
+/// width + mask width - 1 cells. Touches at most kLineSlack bytes behind either.
 template <int kRows, class Real>
 void accumulate(const Real* const* lines, const MaskTaps& taps, int width, const Lines& sums) {
   accumulate_columns<kRows>(lines, taps, 0, width, sums);

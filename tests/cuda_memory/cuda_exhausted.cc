@@ -118,7 +118,8 @@ class Played {
   }
 
  private:
-  /// What is wrong with the frames that must have come, all of them right.
+  /// Compares every frame that was accepted and not taken yet. Returns the first fault found, or
+  /// nothing.
   std::string take_all() {
     for (; taken_ < number_; ++taken_)
       if (std::string problem = line_.take(taken_, kMask, memories_.out_cuda); !problem.empty())

@@ -93,7 +93,7 @@ GstBufferPool* configured_pool(const Context& context, const GstVideoInfo& info,
   return pool;
 }
 
-/// As configured_pool(), active.
+/// Makes a pool of frames of `info` and activates it; null if there is no memory.
 GstBufferPool* new_pool(const Context& context, const GstVideoInfo& info, gpointer stream) {
   GstBufferPool* pool = configured_pool(context, info, 0, 0, stream);
   if (pool != nullptr && !gst_buffer_pool_set_active(pool, TRUE)) gst_clear_object(&pool);
