@@ -168,9 +168,10 @@ void accumulate(const Real* const* lines, const MaskTaps& taps, int width, const
   accumulate_columns<kRows>(lines, taps, 0, width, sums);
 }
 
-/// As accumulate(). Just before each strip of columns it calls `fetch` with the first of them and
-/// their number: what comes next shall be on its way to the cache while sums are made, and not all
-/// at once, which takes as long as to wait for it.
+/// Fills kRows lines of `sums` with `width` sums each, a strip of columns at a time, and calls
+/// `fetch` with the first column and the width of each strip just before its sums are made. The
+/// rows that come next shall arrive in the cache meanwhile: asked for all at once, they would be
+/// waited for.
 template <int kRows, class Real, class Fetch>
 void accumulate_strips(const Real* const* lines, const MaskTaps& taps, int width, const Lines& sums,
                        const Fetch& fetch) {

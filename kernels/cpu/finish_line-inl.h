@@ -126,7 +126,8 @@ HWY_INLINE hn::Vec<D> finish_vector(D d, hn::Vec<D> s, const EpilogueOf<Real>& e
   }
 }
 
-/// The same as whole numbers of 32 bits, rounded by what converts them where no remainder decides.
+/// Codes of the sums `s`, 0 .. high, as whole numbers of 32 bits. Where no remainder decides, the
+/// conversion itself rounds, which saves an instruction.
 template <Rounding kWay, class D, class Real = hn::TFromD<D>>
 HWY_INLINE hn::Vec<hn::Rebind<std::int32_t, D>> finish_words(D d, hn::Vec<D> s,
                                                              const EpilogueOf<Real>& e,

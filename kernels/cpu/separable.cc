@@ -21,7 +21,8 @@ HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
 
-/// Row sums of picture row `y`, which may lie outside, to `sums`. `fetch` as accumulate_strips().
+/// Row sums of picture row `y`, which may lie outside, to `sums`. `fetch` is called before each
+/// strip of columns, as accumulate_strips() says.
 template <class Real, class Stored, class Fetch>
 HWY_INLINE void sum_row(const ComponentTask& task, const MaskTaps& row, const Area& area, int y,
                         const Workspace& workspace, Real* sums, const Fetch& fetch) {

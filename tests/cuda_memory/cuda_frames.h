@@ -55,7 +55,8 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// As upload().
+  /// `frame` in a buffer of this pool, with this timestamp in frames of 1/25 s; null if there is no
+  /// memory.
   GstBuffer* upload(const oracle::Bytes& frame, int number);
 
  private:
@@ -69,8 +70,8 @@ class Pool {
 GstBufferPool* bounded_pool(const Context& context, const GstVideoInfo& info, guint least,
                             guint most);
 
-/// As upload(), in planes at any address and of any pitch that samples allow, drawn from `random`,
-/// with foreign bytes around them.
+/// `frame` as a buffer whose planes lie at any address and of any pitch that samples allow, drawn
+/// from `random`, with foreign bytes around them.
 GstBuffer* upload_anywhere(const Context& context, const GstVideoInfo& info,
                            const oracle::Bytes& frame, int number, std::mt19937& random);
 
