@@ -118,9 +118,9 @@ bool has_active_pool(GstBaseTransform* trans, bool activate) {
 GstFlowReturn take_output_buffer(GstBaseTransform* trans, GstBuffer* input, GstBuffer** output) {
   Parts& parts = parts_of(trans);
   Stream& stream = parts.stream;
-  if (parts.new_pool && !gst_base_transform_is_passthrough(trans))
-    parts.new_pool = !has_active_pool(trans, /*activate=*/true);
-  const GstFlowReturn flow = parts.new_pool && !gst_base_transform_is_passthrough(trans)
+  const bool activates = parts.new_pool && !gst_base_transform_is_passthrough(trans);
+  if (activates) parts.new_pool = !has_active_pool(trans, /*activate=*/true);
+  const GstFlowReturn flow = activates && parts.new_pool
                                  ? GST_FLOW_ERROR
                                  : g_base_class->prepare_output_buffer(trans, input, output);
   // Pools of a device that is lost are flushed.
