@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "plugin/frames/allocation.h"
 
-#include <gst/video/gstvideometa.h>
-#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Frames in CUDA memory: what becomes of them when CUDA is lost.
-#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>
 #include <gtest/gtest.h>
 
 #include <atomic>

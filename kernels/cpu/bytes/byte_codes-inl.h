@@ -122,12 +122,12 @@ template <Rounding kWay, class Real, class Use>
 HWY_INLINE void with_rounded_codes(const EpilogueOf<Real> e, const Reciprocal<Real> reciprocal,
                                    int most, Sums sums, const Use& use) {
   if (quick_codes_serve(e, kWay, sums))
-    use([=](hn::Vec<Words> sums) HWY_ATTR {
-      return codes_of_sums<kWay, kWay != Rounding::kRemainder>(sums, e, reciprocal, most);
+    use([=](hn::Vec<Words> vector) HWY_ATTR {
+      return codes_of_sums<kWay, kWay != Rounding::kRemainder>(vector, e, reciprocal, most);
     });
   else
-    use([=](hn::Vec<Words> sums)
-            HWY_ATTR { return codes_of_sums<kWay, false>(sums, e, reciprocal, most); });
+    use([=](hn::Vec<Words> vector)
+            HWY_ATTR { return codes_of_sums<kWay, false>(vector, e, reciprocal, most); });
 }
 
 /// Calls `use` with a function from two vectors of sums to the codes of 256 times the first and the
