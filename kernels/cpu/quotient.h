@@ -7,6 +7,10 @@
 // as fma(t, high, t * low). What is rounded there is within 2^-46 of x = t / D (float; relative).
 // If x is a tie, k + 1/2, a float holds it, so that it comes out exactly and goes to even. If not,
 // it is at least 1 / 2D away from any, and the rounding moves it by less where x 2^-24 < 1 / 2D.
+//
+// Less half of the codes, quotients of b bits lie between -2^(b-1) and 2^(b-1), where floats are
+// 2^(b-25) apart or less, so that the rounding moves them by 2^(b-26) at most. That serves four
+// times as large a divisor, and the dividend, up to 2^(b-1) D, is one that a float holds.
 #pragma once
 
 #include "kernels/core/base/epilogue.h"
@@ -25,6 +29,9 @@ struct Reciprocal {
 struct Reciprocals {
   Reciprocal<float> narrow;
   Reciprocal<double> wide;
+  /// For (offset + S) / divisor less half of the codes, where `numerator` is 1. If it serves, the
+  /// quotients of all dividends of 32 bits are below 2^22.
+  Reciprocal<float> centred;
 };
 
 /// The reciprocals of the divisors of `epilogue`. One does not serve where that width multiplies

@@ -104,6 +104,11 @@ std::vector<Scene> other_scenes() {
   std::vector<Scene> scenes = {
       {random_integers(4, 3, 30000, 65536), ways_of(direct)},
       {random_integers(4, 3, 3000000, 9000001), ways_of(direct)},
+      {random_integers(3, 3, 30000, 74506), ways_of(direct)},
+      {random_integers(5, 3, 30000, 99991), ways_of(direct)},
+      // Where the two small weights meet equal codes the quotient is often a tie.
+      {typed_mask("ties-3x3", 3, 3, {37253, 1, -37253, 0, 74506, -1, 0, 0, 0}, 74506),
+       ways_of(direct)},
       // Balanced digits reach further down than 16 bits do (two digits) or 24 (three).
       {typed_mask("least-of-two", 3, 3, {0, 1, 0, 1, -32800, 1, 0, 1, 0}, 32805), ways_of(direct)},
       {typed_mask("least-of-three", 3, 3, {0, 1, 0, 1, -8400000, 1, 0, 1, 0}, 8400005),

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -57,6 +58,62 @@ TEST(Reciprocals, EveryTieOfFloats) {
   EXPECT_GT(served, 32000);
 }
 
+/// How many quotients beside ties of `divisor` come out as another code when they are made less
+/// half of the codes.
+int wrong_centred(std::int64_t divisor, const Reciprocal<float>& reciprocal, int max_code) {
+  const std::int64_t half = (max_code + 1) / 2;
+  int count = 0;
+  for (std::int64_t code = -1; code <= max_code; ++code) {
+    const std::int64_t tie = (2 * code + 1) * divisor / 2;
+    for (std::int64_t t = std::max<std::int64_t>(tie - 1, 0); t <= tie + 1; ++t) {
+      const float centred = rounded(static_cast<float>(t - half * divisor), reciprocal);
+      const std::int64_t made = std::min<std::int64_t>(std::int64_t(centred) + half, max_code);
+      count += made != std::min<std::int64_t>(rounded(t, divisor), max_code);
+    }
+  }
+  return count;
+}
+
+TEST(Reciprocals, EveryTieOfCentredFloats) {
+  int served = 0;
+  for (std::int64_t divisor = 3; divisor < 140000; ++divisor) {
+    const Reciprocal<float> centred = make_reciprocals(dividing(divisor, 255)).centred;
+    if (!centred.serves) continue;
+    ++served;
+    ASSERT_EQ(wrong_centred(divisor, centred, 255), 0) << divisor;
+  }
+  EXPECT_GT(served, 129000);
+}
+
+TEST(Reciprocals, TiesOfCentredFloatsOf10And12Bits) {
+  for (const int max_code : {1023, 4095}) {
+    int served = 0;
+    for (std::int64_t divisor = 1024; divisor < 40000; divisor += 13) {
+      const Reciprocal<float> centred = make_reciprocals(dividing(divisor, max_code)).centred;
+      if (!centred.serves) continue;
+      ++served;
+      ASSERT_EQ(wrong_centred(divisor, centred, max_code), 0) << divisor;
+    }
+    EXPECT_GT(served, 500) << max_code;
+  }
+}
+
+/// The largest dividends of 32 bits, and offsets and divisors that floats do not hold.
+TEST(Reciprocals, CentredOnesKnowTheirBounds) {
+  const Reciprocal<float> least = make_reciprocals(dividing(1024, 255)).centred;
+  ASSERT_TRUE(least.serves);
+  EXPECT_LT(rounded(2147483648.0F, least), 4194304.0F);
+  EXPECT_FALSE(make_reciprocals(dividing(1023, 255)).centred.serves);
+  EXPECT_FALSE(make_reciprocals(dividing(131072, 255)).centred.serves);
+  EXPECT_FALSE(make_reciprocals(dividing(33000, 1023)).centred.serves);
+  Epilogue far = dividing(9000, 255);
+  far.narrow.offset = 16777216;
+  EXPECT_FALSE(make_reciprocals(far).centred.serves);
+  Epilogue scaled = dividing(9000, 255);
+  scaled.narrow.numerator = 7;
+  EXPECT_FALSE(make_reciprocals(scaled).centred.serves);
+}
+
 TEST(Reciprocals, TiesOfDoublesOf16Bits) {
   for (std::int64_t divisor = 3; divisor < (std::int64_t{1} << 36); divisor += divisor / 7 + 1) {
     const Reciprocals reciprocals = make_reciprocals(dividing(divisor, 65535));
@@ -82,6 +139,7 @@ TEST(Reciprocals, ServeNothingElse) {
   linear.narrow.divide = linear.wide.divide = false;
   EXPECT_FALSE(make_reciprocals(linear).narrow.serves);
   EXPECT_FALSE(make_reciprocals(linear).wide.serves);
+  EXPECT_FALSE(make_reciprocals(linear).centred.serves);
   EXPECT_FALSE(make_reciprocals(dividing(33000, 255)).narrow.serves);
   EXPECT_FALSE(make_reciprocals(dividing(9000, 1023)).narrow.serves);
 }

@@ -129,15 +129,31 @@ HWY_INLINE void finish_plain_quotients(const typename Tile::Sums& sum, const Dot
   });
 }
 
-/// How the sums of a tile become codes. Plain are quotients of S + offset, with which the sums
-/// begin.
-enum class TileEnd { kBits, kFloat, kPlainNarrow, kPlainWide, kNarrow, kWide, kSeldom };
+/// Makes samples of quotients of the sums that are less by half of the codes.
+template <class Tile>
+HWY_INLINE void finish_centred_quotients(const typename Tile::Sums& sum, const DotBlock& block,
+                                         int x, int count, const Reciprocal<float>& reciprocal,
+                                         std::int32_t half) {
+  finish_tile<Tile>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
+    return hn::Add(quick_quotients(sums, reciprocal), hn::Set(Words(), half));
+  });
+}
 
-/// True for quotients of S + offset, where that fits 32 bits.
+/// How the sums of a tile become codes. Plain are quotients of S + offset, with which the sums
+/// begin. Centred are those in float, less half of the codes (quotient.h).
+enum class TileEnd { kBits, kFloat, kPlainNarrow, kCentred, kPlainWide, kNarrow, kWide, kSeldom };
+
+/// Half of the codes there are.
+HWY_INLINE std::int32_t half_of_codes(const Epilogue& e) {
+  return (e.max_code + 1) / 2;
+}
+
+/// True for quotients of S + offset, where that less `middle` fits 32 bits.
 template <class Real>
-HWY_INLINE bool is_plain(const EpilogueOf<Real>& e, double largest_sum) {
+HWY_INLINE bool is_plain(const EpilogueOf<Real>& e, double largest_sum, double middle = 0) {
   constexpr double kTwo31 = 2147483648.0;
-  return e.numerator == 1 && largest_sum + std::abs(static_cast<double>(e.offset)) < kTwo31;
+  return e.numerator == 1 &&
+         largest_sum + std::abs(static_cast<double>(e.offset)) + middle < kTwo31;
 }
 
 HWY_INLINE TileEnd tile_end(const DotTaps& taps, const DigitEpilogue& e,
@@ -146,18 +162,24 @@ HWY_INLINE TileEnd tile_end(const DotTaps& taps, const DigitEpilogue& e,
   if (e.quantiser == DigitEpilogue::Quantiser::kFloat) return TileEnd::kFloat;
   const Epilogue& general = e.general;
   const double largest_sum = taps.magnitude() * general.max_code;
-  if (general.in_float) {
-    if (!finishes_quickly(general.narrow, reciprocals.narrow)) return TileEnd::kSeldom;
-    return is_plain(general.narrow, largest_sum) ? TileEnd::kPlainNarrow : TileEnd::kNarrow;
-  }
+  const bool narrow = general.in_float && finishes_quickly(general.narrow, reciprocals.narrow);
+  if (narrow && is_plain(general.narrow, largest_sum)) return TileEnd::kPlainNarrow;
+  if (kFused && reciprocals.centred.serves &&
+      is_plain(general.narrow, largest_sum, half_of_codes(general) * general.narrow.divisor))
+    return TileEnd::kCentred;
+  if (narrow) return TileEnd::kNarrow;
+  if (general.in_float) return TileEnd::kSeldom;
   if (!finishes_quickly(general.wide, reciprocals.wide)) return TileEnd::kSeldom;
   return is_plain(general.wide, largest_sum) ? TileEnd::kPlainWide : TileEnd::kWide;
 }
 
 HWY_INLINE std::int32_t first_sum(const DigitEpilogue& e, TileEnd end) {
-  if (end == TileEnd::kPlainNarrow)
-    return e.start + static_cast<std::int32_t>(e.general.narrow.offset);
+  const EpilogueOf<float>& narrow = e.general.narrow;
+  if (end == TileEnd::kPlainNarrow) return e.start + static_cast<std::int32_t>(narrow.offset);
   if (end == TileEnd::kPlainWide) return e.start + static_cast<std::int32_t>(e.general.wide.offset);
+  if (end == TileEnd::kCentred)
+    return e.start + static_cast<std::int32_t>(narrow.offset) -
+           half_of_codes(e.general) * static_cast<std::int32_t>(narrow.divisor);
   return e.start;
 }
 
@@ -190,6 +212,9 @@ inline void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd end
       });
     case TileEnd::kPlainNarrow:
       return finish_plain_quotients<Tile>(sum, block, x, count, reciprocals.narrow);
+    case TileEnd::kCentred:
+      return finish_centred_quotients<Tile>(sum, block, x, count, reciprocals.centred,
+                                            half_of_codes(e.general));
     case TileEnd::kPlainWide:
       return finish_plain_quotients<Tile>(sum, block, x, count, reciprocals.wide);
     case TileEnd::kNarrow:

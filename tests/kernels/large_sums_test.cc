@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Sums next to the ends of 32 bits: white and black pictures under masks whose weights, and what
+// the epilogue adds to their products, just fit there or just do not.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/convolver.h"
+#include "kernels/reference/reference.h"
+#include "tests/kernels/class_frames.h"
+#include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/test_masks.h"
+
+namespace convolve::testing {
+namespace {
+
+constexpr int kWidth = 70, kHeight = 9;
+constexpr int kMaskWidth = 17, kMaskHeight = 16;
+constexpr SampleType kBytes = {"u8", 1, false, 8, 0};
+
+/// A mask of weights that are all `weight` but for one, which keeps the fraction from being reduced
+/// to one of smaller numbers.
+TestMaskPtr even_mask(double weight, double divisor) {
+  std::vector<double> weights(kMaskWidth * kMaskHeight, weight);
+  weights[100] += weight < 0 ? 1 : -1;
+  return typed_mask("even-" + std::to_string(weight) + "/" + std::to_string(divisor), kMaskWidth,
+                    kMaskHeight, std::move(weights), divisor);
+}
+
+/// Wrong samples of a frame whose bytes are all `code`.
+int wrong_samples(const TestMask& mask, int code, double bias) {
+  const FrameFormat format =
+      make_format(Arrangement::kPacked1, kBytes, Levels::kFull, kWidth, kHeight);
+  GuardedFrame source(format, 0, false), made(format, 0, false), wanted(format, 0, false);
+  const auto row = [](const GuardedFrame& frame, int y) {
+    return frame.view().data[0] + y * frame.view().pitch[0];
+  };
+  for (int y = 0; y < kHeight; ++y)
+    std::memset(row(source, y), code, kWidth);
+  auto device = open_device(BackendKind::kCpu, {});
+  EXPECT_TRUE(device.ok());
+  Options options;
+  options.form = Form::kCoarsenedDots;
+  options.bias = bias;
+  auto convolver = Convolver::create(format, mask.mask, options, device.value());
+  EXPECT_TRUE(convolver.ok()) << convolver.status().message();
+  RunArguments arguments;
+  arguments.bias = bias;
+  EXPECT_TRUE(convolver.value()->run(source.view(), made.view(), arguments).ok());
+  EXPECT_TRUE(device.value()->finish().ok());
+  reference_run(source.view(), wanted.view(), mask.mask, arguments);
+  int wrong = 0;
+  for (int y = 0; y < kHeight; ++y)
+    for (int x = 0; x < kWidth; ++x)
+      wrong += row(made, y)[x] != row(wanted, y)[x];
+  return wrong;
+}
+
+// 255 x 272 x 30961 is the last such sum below 2^31; quotients by 130000 that are made less half of
+// the codes want 128 x 130000 beside it, so that they end at 30721.
+TEST(LargeSums, NothingWraps) {
+  for (const double weight : {30600.0, 30700.0, 30730.0, 30850.0, 30960.0, 31100.0})
+    for (const double sign : {1.0, -1.0})
+      for (const double divisor : {130000.0, 74506.0, 99991.0, 9000.0, 2000000.0}) {
+        const TestMaskPtr mask = even_mask(sign * weight, divisor);
+        for (const int code : {0, 1, 255})
+          for (const double bias : {0.0, 0.5, -0.5, 1.0})
+            EXPECT_EQ(wrong_samples(*mask, code, bias), 0)
+                << mask->name << " code " << code << " bias " << bias;
+      }
+}
+
+}  // namespace
+}  // namespace convolve::testing
