@@ -97,11 +97,27 @@ HWY_INLINE void add_pairs_to(int key, const std::int16_t* cells, const std::int3
     return add_pairs_to<kFirst + 1, kDotPairRows>(key, cells, weights, pairs, sum);
 }
 
+/// Adds the lines of a mask of kHeight rows and kPairs pairs, from line kLine on, without a loop.
+template <int kHeight, int kPairs, int kLine = 0>
+HWY_INLINE void add_pair_lines(const std::uint8_t* const* lines, int x, const std::int32_t* weights,
+                               PairSums& sum) {
+  constexpr int kFirst = kLine < kHeight ? 0 : kLine - kHeight + 1;
+  constexpr int kEnd = kLine < kDotPairRows ? kLine + 1 : kDotPairRows;
+  const auto* const cells = reinterpret_cast<const std::int16_t*>(lines[kLine]) + x;
+  HWY_UNROLL(4)
+  for (int p = 0; p < kPairs; ++p)
+    add_pair<kFirst, kEnd>(cells + 2 * p, weights + p * kMostDotPairRows, sum);
+  if constexpr (kLine + 1 < kHeight + kDotPairRows - 1)
+    add_pair_lines<kHeight, kPairs, kLine + 1>(lines, x, weights + kPairs * kMostDotPairRows, sum);
+}
+
 /// Adds the products of a part of the weights at column `x` of the lines to the sums of a tile.
 HWY_INLINE void add_part(const DotPairs& taps, int part, const DotBlock& block, int x,
                          PairSums& sum) {
   const int height = taps.height(), pairs = taps.pairs();
   const std::int32_t* weights = taps.part(part);
+  if (height == 3 && pairs == 2) return add_pair_lines<3, 2>(block.lines, x, weights, sum);
+  if (height == 5 && pairs == 3) return add_pair_lines<5, 3>(block.lines, x, weights, sum);
   // The first and the last lines of a block belong to some of its rows only.
   for (int line = 0; line < height + kDotPairRows - 1; ++line, weights += taps.words_of_line()) {
     const int first = line < height ? 0 : line - height + 1;
