@@ -71,12 +71,74 @@ HWY_INLINE void move_pixels(int bytes, Byte<kPart>* pixels, int count, Byte<!kPa
   return move_pixels<4, kPart>(pixels, count, lines);
 }
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
 /// Bits from the first part's bytes to those of part `k` in the word that a pixel is.
 HWY_INLINE int bits_to(const ByteTask& task, int k) {
   return 8 * static_cast<int>(task.parts[k].task.src - task.parts[0].task.src);
 }
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Every other byte of the two vectors at `from`, from the first or the second one on.
+template <bool kSecond>
+HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> load_every_other(const std::uint8_t* from) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto low = hn::LoadU(d, from), high = hn::LoadU(d, from + hn::Lanes(d));
+  if constexpr (kSecond) return hn::ConcatOdd(d, high, low);
+  return hn::ConcatEven(d, high, low);
+}
+
+/// Parts every other byte of `pixels`, from the first or the second one on: luma beside chroma, one
+/// part, or chroma beside luma, two parts that take turns. Returns how many codes of each: `count`,
+/// or 0 if that fills no vector.
+template <int kParts, bool kSecond>
+HWY_INLINE int load_alternate(const std::uint8_t* pixels, int count, std::uint8_t* const* lines) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  if (count < lanes) return 0;
+  const auto part = [&](int i) HWY_ATTR {
+    const std::uint8_t* const at = pixels + 2 * kParts * i;
+    const auto first = load_every_other<kSecond>(at);
+    if constexpr (kParts == 1) {
+      hn::StoreU(first, d, lines[0] + i);
+    } else {
+      const auto second = load_every_other<kSecond>(at + 2 * lanes);
+      hn::StoreU(hn::ConcatEven(d, second, first), d, lines[0] + i);
+      hn::StoreU(hn::ConcatOdd(d, second, first), d, lines[1] + i);
+    }
+  };
+  for (int i = 0; i + lanes < count; i += lanes)
+    part(i);
+  part(count - lanes);
+  return count;
+}
+
+template <int kParts>
+HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, int count,
+                              std::uint8_t* const* lines) {
+  const int channel = task.parts[0].task.channel;
+  return channel % 2 == 0 ? load_alternate<kParts, false>(from - channel, count, lines)
+                          : load_alternate<kParts, true>(from - channel, count, lines);
+}
+
+/// Parts `count` pixels of such rows, whose first byte that is a part's is at `from`, or none.
+HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, int count,
+                              std::uint8_t* const* lines) {
+  const int step = task.parts[0].task.step;
+  if (task.count == 1 && step == 2) return load_alternate<1>(task, from, count, lines);
+  if (task.count == 2 && step == 4 && bits_to(task, 1) == 16)
+    return load_alternate<2>(task, from, count, lines);
+  return 0;
+}
+
+#else
+
+HWY_INLINE int load_alternate(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
+  return 0;
+}
+
+#endif
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
 /// Parts pixels that others have bytes of, from `from` on, where the first part's are; as many as
 /// fill vectors, and none that might reach behind the row. Returns how many. `Word` is as large as
@@ -267,7 +329,8 @@ static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int coun
   } else if (task.whole_pixels()) {
     move_pixels<true>(task.count, from, pixels, to);
   } else {
-    const int loaded = load_vectors(task, from, pixels, to);
+    int loaded = load_alternate(task, from, pixels, to);
+    if (loaded == 0) loaded = load_vectors(task, from, pixels, to);
     for (int k = 0; k < task.count; ++k)
       gather_samples(task.parts[k].task, task.parts[k].task.src_row(row), x + inside + loaded,
                      pixels - loaded, to[k] + loaded);
