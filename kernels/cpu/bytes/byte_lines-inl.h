@@ -71,9 +71,10 @@ HWY_INLINE void move_pixels(int bytes, Byte<kPart>* pixels, int count, Byte<!kPa
   return move_pixels<4, kPart>(pixels, count, lines);
 }
 
-/// Bits from the first part's bytes to those of part `k` in the word that a pixel is.
-HWY_INLINE int bits_to(const ByteTask& task, int k) {
-  return 8 * static_cast<int>(task.parts[k].task.src - task.parts[0].task.src);
+/// Bits below the byte of part `k` in the word that a pixel is.
+HWY_INLINE int bits_below(const ByteTask& task, int k) {
+  return 8 * (task.parts[0].task.channel +
+              static_cast<int>(task.parts[k].task.src - task.parts[0].task.src));
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -113,38 +114,26 @@ HWY_INLINE int load_alternate(const std::uint8_t* pixels, int count, std::uint8_
 }
 
 template <int kParts>
-HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, int count,
+HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* pixels, int count,
                               std::uint8_t* const* lines) {
-  const int channel = task.parts[0].task.channel;
-  return channel % 2 == 0 ? load_alternate<kParts, false>(from - channel, count, lines)
-                          : load_alternate<kParts, true>(from - channel, count, lines);
+  return task.parts[0].task.channel % 2 == 0 ? load_alternate<kParts, false>(pixels, count, lines)
+                                             : load_alternate<kParts, true>(pixels, count, lines);
 }
 
-/// Parts `count` pixels of such rows, whose first byte that is a part's is at `from`, or none.
-HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, int count,
+/// Parts `count` pixels whose bytes are every other one, or none.
+HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* pixels, int count,
                               std::uint8_t* const* lines) {
   const int step = task.parts[0].task.step;
-  if (task.count == 1 && step == 2) return load_alternate<1>(task, from, count, lines);
-  if (task.count == 2 && step == 4 && bits_to(task, 1) == 16)
-    return load_alternate<2>(task, from, count, lines);
+  if (task.count == 1 && step == 2) return load_alternate<1>(task, pixels, count, lines);
+  if (task.count == 2 && step == 4 && bits_below(task, 1) - bits_below(task, 0) == 16)
+    return load_alternate<2>(task, pixels, count, lines);
   return 0;
 }
 
-#else
-
-HWY_INLINE int load_alternate(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
-  return 0;
-}
-
-#endif
-
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
-/// Parts pixels that others have bytes of, from `from` on, where the first part's are; as many as
-/// fill vectors, and none that might reach behind the row. Returns how many. `Word` is as large as
-/// a pixel; the task has kParts parts.
+/// Parts pixels that others have bytes of, as many as fill vectors. Returns how many. `Word` is as
+/// large as a pixel; the task has kParts parts.
 template <class Word, int kParts>
-HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* from, int count,
+HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* pixels, int count,
                             std::uint8_t* const* lines) {
   const hn::ScalableTag<Word> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
@@ -154,13 +143,13 @@ HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* from, int 
   int bits[kParts];
   std::uint8_t* to[kParts];
   for (int k = 0; k < kParts; ++k) {
-    bits[k] = bits_to(task, k);
+    bits[k] = bits_below(task, k);
     to[k] = lines[k];
   }
   int i = 0;
-  for (; i + lanes < count; i += lanes) {
+  for (; i + lanes <= count; i += lanes) {
     const auto words =
-        hn::BitCast(d, hn::LoadU(d_bytes, from + i * static_cast<int>(sizeof(Word))));
+        hn::BitCast(d, hn::LoadU(d_bytes, pixels + i * static_cast<int>(sizeof(Word))));
     HWY_UNROLL(4)
     for (int k = 0; k < kParts; ++k) {
       // Not TruncateTo(), which Highway 1.0.3 gets wrong for this target and words of 32 bits.
@@ -172,11 +161,10 @@ HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* from, int 
   return i;
 }
 
-/// Puts codes of such pixels back to `out`. Where stores under a mask are no instruction this
-/// cannot be: others may write the bytes between at the same time.
+/// Puts codes of such pixels back; the bytes between are written as they were read.
 template <class Word, int kParts>
 HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t* const* codes,
-                             std::uint8_t* out) {
+                             std::uint8_t* pixels) {
   const hn::ScalableTag<Word> d;
   const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
   const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
@@ -185,7 +173,7 @@ HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t
   const std::uint8_t* from[kParts];
   Word ours = 0;
   for (int k = 0; k < kParts; ++k) {
-    bits[k] = bits_to(task, k);
+    bits[k] = bits_below(task, k);
     from[k] = codes[k];
     ours = static_cast<Word>(ours | Word{0xFF} << bits[k]);
   }
@@ -198,8 +186,9 @@ HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t
       const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, from[k] + i));
       words = hn::Or(words, hn::ShiftLeftSame(part, bits[k]));
     }
-    hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
-                     out + i * static_cast<int>(sizeof(Word)));
+    std::uint8_t* const to = pixels + i * static_cast<int>(sizeof(Word));
+    hn::StoreU(hn::IfThenElse(mask, hn::BitCast(d_bytes, words), hn::LoadU(d_bytes, to)), d_bytes,
+               to);
   }
   return i;
 }
@@ -216,17 +205,26 @@ HWY_INLINE int with_pixel(const ByteTask& task, const Use& use) {
   return 0;
 }
 
+/// Fills lines of the parts with codes of the pixels from `from` on, where the first part's byte
+/// is: with all `count`, or as many as fill vectors. Returns how many.
 HWY_INLINE int load_vectors(const ByteTask& task, const std::uint8_t* from, int count,
                             std::uint8_t* const* lines) {
+  const std::uint8_t* const pixels = from - task.parts[0].task.channel;
+  if (load_alternate(task, pixels, count, lines) != 0) return count;
   return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
-    return load_between<decltype(word), decltype(parts)::value>(task, from, count, lines);
+    return load_between<decltype(word), decltype(parts)::value>(task, pixels, count, lines);
   });
 }
 
+/// Puts codes back to the pixels from `out` on, as load_vectors() takes them, as many as fill
+/// vectors. Returns how many.
 HWY_INLINE int store_vectors(const ByteTask& task, int count, const std::uint8_t* const* codes,
                              std::uint8_t* out) {
+  // Others may write the bytes between at the same time.
+  if (!task.owns_rows) return 0;
   return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
-    return store_between<decltype(word), decltype(parts)::value>(task, count, codes, out);
+    return store_between<decltype(word), decltype(parts)::value>(task, count, codes,
+                                                                 out - task.parts[0].task.channel);
   });
 }
 
@@ -329,8 +327,7 @@ static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int coun
   } else if (task.whole_pixels()) {
     move_pixels<true>(task.count, from, pixels, to);
   } else {
-    int loaded = load_alternate(task, from, pixels, to);
-    if (loaded == 0) loaded = load_vectors(task, from, pixels, to);
+    const int loaded = load_vectors(task, from, pixels, to);
     for (int k = 0; k < task.count; ++k)
       gather_samples(task.parts[k].task, task.parts[k].task.src_row(row), x + inside + loaded,
                      pixels - loaded, to[k] + loaded);
