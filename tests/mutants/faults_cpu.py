@@ -198,6 +198,8 @@ CPU = [
           "part(count - lanes);", ""),
     Fault("bytes-between-written-as-nought", "kernels/cpu/bytes/byte_lines-inl.h",
           "hn::LoadU(d_bytes, to)), d_bytes", "hn::Zero(d_bytes)), d_bytes"),
+    Fault("shared-rows-of-two-workers", "kernels/cpu/job/cpu_job_pieces.cc",
+          "piece == begin ? static_cast<int>(end - begin) : 0", "1"),
     Fault("shared-rows-second-piece-left-out", "kernels/cpu/job/cpu_job.cc",
           "next < &piece + piece.chain", "next < &piece + 1"),
     Fault("bytes-reversed-ghosts-one-off", "kernels/cpu/bytes/byte_lines-inl.h",

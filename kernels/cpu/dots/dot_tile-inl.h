@@ -197,7 +197,7 @@ HWY_NOINLINE void finish_seldom(const typename Tile::Sums& sum, const Epilogue& 
 /// The tile at column `x`, of which `count` columns are wanted. Its sums begin with `start`.
 template <class Tile>
 HWY_INLINE void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
-                        std::int32_t start, const DotBlock& block, int x, int count) {
+                            std::int32_t start, const DotBlock& block, int x, int count) {
   typename Tile::Sums sum;
   Tile::sum_all(taps, block, x, start, sum);
   const Reciprocals& reciprocals = block.reciprocals;
