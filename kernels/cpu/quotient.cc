@@ -27,8 +27,9 @@ Reciprocal<Real> make_reciprocal(const EpilogueOf<Real>& e, int max_code) {
 
 Reciprocal<float> make_centred_reciprocal(const EpilogueOf<float>& e, int max_code) {
   Reciprocal<float> made;
-  constexpr float kLeast = 1024;  // For the quotients of 32 bits.
+  constexpr float kLeast = 1024;  // Quotients of 32 bits are then below 2^22.
   constexpr float kTwo24 = 16777216;
+  if ((max_code + 1) % 4 != 0) return made;  // Half of the codes is not even.
   const float half = 0.5F * static_cast<float>(max_code + 1);
   made.serves = e.divide && e.numerator == 1 && std::fabs(e.offset) < kTwo24 &&
                 e.divisor >= kLeast && half * e.divisor * kMore<float> <= kTwo24;

@@ -8,9 +8,10 @@
 // If x is a tie, k + 1/2, a float holds it, so that it comes out exactly and goes to even. If not,
 // it is at least 1 / 2D away from any, and the rounding moves it by less where x 2^-24 < 1 / 2D.
 //
-// Less half of the codes, quotients of b bits lie between -2^(b-1) and 2^(b-1), where floats are
-// 2^(b-25) apart or less, so that the rounding moves them by 2^(b-26) at most. That serves four
-// times as large a divisor, and the dividend, up to 2^(b-1) D, is one that a float holds.
+// Less half of the codes, an even number, quotients of b bits lie between -2^(b-1) and 2^(b-1),
+// where floats are 2^(b-25) apart or less, so that the rounding moves them by 2^(b-26) at most. As
+// long as a float holds the largest dividend there, 2^(b-1) D <= 2^24, that is less than 1 / 2D:
+// four times as large a divisor is served.
 #pragma once
 
 #include "kernels/core/base/epilogue.h"

@@ -106,6 +106,9 @@ std::vector<Scene> other_scenes() {
       {random_integers(4, 3, 3000000, 9000001), ways_of(direct)},
       {random_integers(3, 3, 30000, 74506), ways_of(direct)},
       {random_integers(5, 3, 30000, 99991), ways_of(direct)},
+      // For samples of 10 and of 12 bits.
+      {random_integers(3, 3, 30000, 30010), ways_of(direct)},
+      {random_integers(3, 3, 9000, 8002), ways_of(direct)},
       // Where the two small weights meet equal codes the quotient is often a tie.
       {typed_mask("ties-3x3", 3, 3, {37253, 1, -37253, 0, 74506, -1, 0, 0, 0}, 74506),
        ways_of(direct)},

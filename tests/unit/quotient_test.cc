@@ -63,15 +63,19 @@ TEST(Reciprocals, EveryTieOfFloats) {
 int wrong_centred(std::int64_t divisor, const Reciprocal<float>& reciprocal, int max_code) {
   const std::int64_t half = (max_code + 1) / 2;
   int count = 0;
-  for (std::int64_t code = -1; code <= max_code; ++code) {
+  const auto is_wrong = [&](std::int64_t t, std::int64_t wanted) {
+    const float centred = rounded(static_cast<float>(t - half * divisor), reciprocal);
+    const std::int64_t code = static_cast<std::int64_t>(centred) + half;
+    return std::clamp<std::int64_t>(code, 0, max_code) != wanted;
+  };
+  for (std::int64_t code = 0; code <= max_code; ++code) {
     const std::int64_t tie = (2 * code + 1) * divisor / 2;
-    for (std::int64_t t = std::max<std::int64_t>(tie - 1, 0); t <= tie + 1; ++t) {
-      const float centred = rounded(static_cast<float>(t - half * divisor), reciprocal);
-      const std::int64_t made = std::min<std::int64_t>(std::int64_t(centred) + half, max_code);
-      count += made != std::min<std::int64_t>(rounded(t, divisor), max_code);
-    }
+    for (const std::int64_t t : {tie - 1, tie, tie + 1})
+      count += is_wrong(t, std::min<std::int64_t>(rounded(t, divisor), max_code));
   }
-  return count;
+  for (const std::int64_t t : {std::int64_t{-1}, -divisor / 2, -divisor, std::int64_t{-2000000000}})
+    count += is_wrong(t, 0);
+  return count + is_wrong(2000000000, max_code);
 }
 
 TEST(Reciprocals, EveryTieOfCentredFloats) {
@@ -104,6 +108,7 @@ TEST(Reciprocals, CentredOnesKnowTheirBounds) {
   ASSERT_TRUE(least.serves);
   EXPECT_LT(rounded(2147483648.0F, least), 4194304.0F);
   EXPECT_FALSE(make_reciprocals(dividing(1023, 255)).centred.serves);
+  EXPECT_FALSE(make_reciprocals(dividing(1024, 1)).centred.serves);
   EXPECT_FALSE(make_reciprocals(dividing(131072, 255)).centred.serves);
   EXPECT_FALSE(make_reciprocals(dividing(33000, 1023)).centred.serves);
   Epilogue far = dividing(9000, 255);

@@ -88,28 +88,34 @@ HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> load_every_other(const std::ui
   return hn::ConcatEven(d, high, low);
 }
 
+/// Fills a vector of each line with every other byte from `from` on: of one part, or of two that
+/// take turns.
+template <int kParts, bool kSecond>
+HWY_INLINE void part_alternate(const std::uint8_t* from, std::uint8_t* const* lines, int i) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto first = load_every_other<kSecond>(from);
+  if constexpr (kParts == 1) {
+    hn::StoreU(first, d, lines[0] + i);
+  } else {
+    const auto second = load_every_other<kSecond>(from + 2 * hn::Lanes(d));
+    hn::StoreU(hn::ConcatEven(d, second, first), d, lines[0] + i);
+    hn::StoreU(hn::ConcatOdd(d, second, first), d, lines[1] + i);
+  }
+}
+
 /// Parts every other byte of `pixels`, from the first or the second one on: luma beside chroma, one
-/// part, or chroma beside luma, two parts that take turns. Returns how many codes of each: `count`,
-/// or 0 if that fills no vector.
+/// part, or chroma beside luma, two parts. Returns how many codes of each: `count`, or 0 if that
+/// does not fill a vector and more. Nothing behind the last byte that is a part's is read: the row
+/// may end there.
 template <int kParts, bool kSecond>
 HWY_INLINE int load_alternate(const std::uint8_t* pixels, int count, std::uint8_t* const* lines) {
-  const hn::ScalableTag<std::uint8_t> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  if (count < lanes) return 0;
-  const auto part = [&](int i) HWY_ATTR {
-    const std::uint8_t* const at = pixels + 2 * kParts * i;
-    const auto first = load_every_other<kSecond>(at);
-    if constexpr (kParts == 1) {
-      hn::StoreU(first, d, lines[0] + i);
-    } else {
-      const auto second = load_every_other<kSecond>(at + 2 * lanes);
-      hn::StoreU(hn::ConcatEven(d, second, first), d, lines[0] + i);
-      hn::StoreU(hn::ConcatOdd(d, second, first), d, lines[1] + i);
-    }
-  };
-  for (int i = 0; i + lanes < count; i += lanes)
-    part(i);
-  part(count - lanes);
+  const int lanes = static_cast<int>(hn::Lanes(hn::ScalableTag<std::uint8_t>()));
+  if (count <= lanes) return 0;
+  int i = 0;
+  for (; i + lanes < count; i += lanes)
+    part_alternate<kParts, kSecond>(pixels + 2 * kParts * i, lines, i);
+  i = count - lanes;
+  part_alternate<kParts, true>(pixels + 2 * kParts * i - (kSecond ? 0 : 1), lines, i);
   return count;
 }
 
@@ -130,8 +136,9 @@ HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* pixels, 
   return 0;
 }
 
-/// Parts pixels that others have bytes of, as many as fill vectors. Returns how many. `Word` is as
-/// large as a pixel; the task has kParts parts.
+/// Parts pixels that others have bytes of, as many as fill vectors, but not the last one, as the
+/// row may end before its other bytes do. Returns how many. `Word` is as large as a pixel; the task
+/// has kParts parts.
 template <class Word, int kParts>
 HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* pixels, int count,
                             std::uint8_t* const* lines) {
@@ -147,48 +154,16 @@ HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* pixels, in
     to[k] = lines[k];
   }
   int i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  for (; i + lanes < count; i += lanes) {
     const auto words =
         hn::BitCast(d, hn::LoadU(d_bytes, pixels + i * static_cast<int>(sizeof(Word))));
     HWY_UNROLL(4)
     for (int k = 0; k < kParts; ++k) {
-      // Not TruncateTo(), which Highway 1.0.3 gets wrong for this target and words of 32 bits.
+      // Not TruncateTo(), which Highway 1.0.3 gets wrong for AVX-512 and words of 32 bits.
       const auto code = hn::And(hn::ShiftRightSame(words, bits[k]), hn::Set(d, 0xFF));
       hn::StoreU(hn::DemoteTo(d_codes, hn::BitCast(hn::RebindToSigned<decltype(d)>(), code)),
                  d_codes, to[k] + i);
     }
-  }
-  return i;
-}
-
-/// Puts codes of such pixels back; the bytes between are written as they were read.
-template <class Word, int kParts>
-HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t* const* codes,
-                             std::uint8_t* pixels) {
-  const hn::ScalableTag<Word> d;
-  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
-  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  int bits[kParts];
-  const std::uint8_t* from[kParts];
-  Word ours = 0;
-  for (int k = 0; k < kParts; ++k) {
-    bits[k] = bits_below(task, k);
-    from[k] = codes[k];
-    ours = static_cast<Word>(ours | Word{0xFF} << bits[k]);
-  }
-  const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
-  int i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    auto words = hn::Zero(d);
-    HWY_UNROLL(4)
-    for (int k = 0; k < kParts; ++k) {
-      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, from[k] + i));
-      words = hn::Or(words, hn::ShiftLeftSame(part, bits[k]));
-    }
-    std::uint8_t* const to = pixels + i * static_cast<int>(sizeof(Word));
-    hn::StoreU(hn::IfThenElse(mask, hn::BitCast(d_bytes, words), hn::LoadU(d_bytes, to)), d_bytes,
-               to);
   }
   return i;
 }
@@ -216,12 +191,53 @@ HWY_INLINE int load_vectors(const ByteTask& task, const std::uint8_t* from, int 
   });
 }
 
+#else
+
+HWY_INLINE int load_vectors(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
+  return 0;
+}
+
+#endif
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Puts codes of such pixels back. Where stores under a mask are no instruction this cannot be:
+/// others may write the bytes between at the same time, and to read them first would take long
+/// where the output lies in memory that is not cached, as that of some screens.
+template <class Word, int kParts>
+HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t* const* codes,
+                             std::uint8_t* pixels) {
+  const hn::ScalableTag<Word> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
+  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int bits[kParts];
+  const std::uint8_t* from[kParts];
+  Word ours = 0;
+  for (int k = 0; k < kParts; ++k) {
+    bits[k] = bits_below(task, k);
+    from[k] = codes[k];
+    ours = static_cast<Word>(ours | Word{0xFF} << bits[k]);
+  }
+  const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto words = hn::Zero(d);
+    HWY_UNROLL(4)
+    for (int k = 0; k < kParts; ++k) {
+      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, from[k] + i));
+      words = hn::Or(words, hn::ShiftLeftSame(part, bits[k]));
+    }
+    hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
+                     pixels + i * static_cast<int>(sizeof(Word)));
+  }
+  return i;
+}
+
 /// Puts codes back to the pixels from `out` on, as load_vectors() takes them, as many as fill
 /// vectors. Returns how many.
 HWY_INLINE int store_vectors(const ByteTask& task, int count, const std::uint8_t* const* codes,
                              std::uint8_t* out) {
-  // Others may write the bytes between at the same time.
-  if (!task.owns_rows) return 0;
   return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
     return store_between<decltype(word), decltype(parts)::value>(task, count, codes,
                                                                  out - task.parts[0].task.channel);
@@ -229,10 +245,6 @@ HWY_INLINE int store_vectors(const ByteTask& task, int count, const std::uint8_t
 }
 
 #else
-
-HWY_INLINE int load_vectors(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
-  return 0;
-}
 
 HWY_INLINE int store_vectors(const ByteTask&, int, const std::uint8_t* const*, std::uint8_t*) {
   return 0;

@@ -23,9 +23,6 @@ struct BytePart {
 struct ByteTask {
   BytePart parts[kMaxComponents];  ///< In the order of their bytes.
   int count = 0;
-  /// Nobody else writes to the rows of an area while it is filtered, so that bytes between the
-  /// samples may be written as they were read.
-  bool owns_rows = false;
 
   void add(const BytePart& part);
   /// True if the parts are all samples of a pixel.

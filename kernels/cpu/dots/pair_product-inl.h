@@ -35,12 +35,12 @@ HWY_INLINE hn::Vec<Words> add_pair_products(hn::Vec<Words> sum, hn::Vec<Pairs> a
   asm("vpdpwssd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "vm"(b.raw));
   return sum;
 #elif HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128
-  // On x86 all products go to the first sum, and those of a lane stay in it. Without the
-  // assembler's word the compiler makes all products of a mask before it adds the first two, and
-  // keeps them in memory.
+  // On x86 all products go to the first sum, and those of a lane stay in it. Without
+  // the empty assembler statement, which no sum can be moved across, the compiler makes all
+  // products of a mask before it adds the first two, and keeps them in memory.
   auto unused = hn::Zero(Words());
   auto added = hn::ReorderWidenMulAccumulate(Words(), a, b, sum, unused);
-  asm("" : "+x"(added.raw));
+  asm("" : "+v"(added.raw));
   return added;
 #else
   const auto low = [](hn::Vec<Pairs> v) {

@@ -97,7 +97,8 @@ HWY_INLINE void add_pairs_to(int key, const std::int16_t* cells, const std::int3
     return add_pairs_to<kFirst + 1, kDotPairRows>(key, cells, weights, pairs, sum);
 }
 
-/// Adds the lines of a mask of kHeight rows and kPairs pairs, from line kLine on, without a loop.
+/// Adds the lines of a mask of kHeight rows and kPairs pairs, from line kLine on, without a loop:
+/// those of a small mask would take as many instructions as its products.
 template <int kHeight, int kPairs, int kLine = 0>
 HWY_INLINE void add_pair_lines(const std::uint8_t* const* lines, int x, const std::int32_t* weights,
                                PairSums& sum) {

@@ -231,7 +231,7 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
     int i = begin;
     for (; index >= pieces_[i].areas(); ++i)
       index -= pieces_[i].areas();
-    run_areas(pieces_[i], index, stage, worker);
+    run_area(pieces_[i], index, stage, worker);
   });
 }
 
@@ -242,21 +242,13 @@ void CpuJob::run_spline(const ComponentTask& task) {
     });
 }
 
-void CpuJob::run_areas(const Piece& piece, int index, Stage stage, int worker) {
-  if (!piece.shares_rows)
-    return run_area(piece, index / piece.strips, index % piece.strips, stage, worker);
-  for (const Piece* next = &piece; next < &piece + piece.chain; ++next)
-    for (int strip = 0; strip < next->strips; ++strip)
-      run_area(*next, index, strip, stage, worker);
-}
-
-void CpuJob::run_area(const Piece& piece, int band, int strip, Stage stage, int worker) {
+void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
   if (stopped()) return;
   const ComponentTask& task = piece.task.colour;
   Area area;
-  area.y = band * piece.band_rows;
+  area.y = index / piece.strips * piece.band_rows;
   area.height = std::min(piece.band_rows, task.height - area.y);
-  area.x = strip * piece.strip_width;
+  area.x = index % piece.strips * piece.strip_width;
   area.width = std::min(piece.strip_width, task.width - area.x);
   switch (piece.work) {
     case Work::kCopy:

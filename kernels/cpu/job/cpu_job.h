@@ -51,12 +51,8 @@ class CpuJob final : public Job {
     int strips = 0;
     int bands = 0;
     int band_rows = 0;
-    /// Pieces from this one on whose areas are whole bands, which one worker filters one after the
-    /// other: their samples share rows. 0 for those after the first one.
-    int chain = 1;
-    bool shares_rows = false;  ///< It is in a chain, or one by itself.
 
-    int areas() const { return chain == 0 ? 0 : shares_rows ? bands : strips * bands; }
+    int areas() const { return strips * bands; }
   };
 
   static constexpr int kMaxPieces = kMaxPlanes * kMaxComponents;
@@ -78,14 +74,9 @@ class CpuJob final : public Job {
   /// Adds the pieces of a plane whose components are filtered together.
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
-  /// Lets one worker filter all pieces from `first` on band by band, if that is of use and they
-  /// have rows of one size.
-  void chain_pieces(int first);
   void run_pieces(int begin, int end, Stage stage);
   void run_spline(const ComponentTask& task);
-  /// Area `index` of a piece, and those of the pieces that are chained to it.
-  void run_areas(const Piece& piece, int index, Stage stage, int worker);
-  void run_area(const Piece& piece, int band, int strip, Stage stage, int worker);
+  void run_area(const Piece& piece, int index, Stage stage, int worker);
 
   bool stopped() const { return stop_ != nullptr && stop_->raised(); }
 

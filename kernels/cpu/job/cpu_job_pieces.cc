@@ -40,8 +40,6 @@ CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
   Piece& piece = pieces_[piece_count_++];
   piece.task = task;
   piece.work = work;
-  piece.chain = 1;
-  piece.shares_rows = false;
   piece.strip_width = work == Work::kCopy     ? width
                       : work == Work::kWeight ? weighted_->strip_width()
                       : work == Work::kBytes  ? bytes_->strip_width()
@@ -138,7 +136,6 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
 void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
                         const RunArguments& arguments) {
   const PlaneFormat& plane = src.format.planes[p];
-  const int first = piece_count_;
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(src.format, groups);
   for (int g = 0; g < count; ++g) {
@@ -163,28 +160,6 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
     }
     if (task.count == 0) continue;
     if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = task;
-  }
-  chain_pieces(first);
-}
-
-void CpuJob::chain_pieces(int first) {
-  Piece* const begin = pieces_ + first;
-  Piece* const end = pieces_ + piece_count_;
-  const bool of_use = std::any_of(begin, end, [](const Piece& piece) {
-    return piece.work == Work::kBytes && !piece.bytes.lies_alone() && !piece.bytes.whole_pixels();
-  });
-  if (!of_use || std::any_of(begin, end, [&](const Piece& piece) {
-        return piece.task.colour.height != begin->task.colour.height;
-      }))
-    return;
-  int band_rows = 0;
-  for (const Piece* piece = begin; piece < end; ++piece)
-    band_rows = std::max(band_rows, piece->band_rows);
-  for (Piece* piece = begin; piece < end; ++piece) {
-    piece->band_rows = band_rows;
-    piece->bands = divide_up(piece->task.colour.height, band_rows);
-    piece->chain = piece == begin ? static_cast<int>(end - begin) : 0;
-    piece->shares_rows = piece->bytes.owns_rows = true;
   }
 }
 
