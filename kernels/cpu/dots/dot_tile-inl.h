@@ -164,8 +164,8 @@ HWY_INLINE TileEnd tile_end(const DotTaps& taps, const DigitEpilogue& e,
   const double largest_sum = taps.magnitude() * general.max_code;
   const bool narrow = general.in_float && finishes_quickly(general.narrow, reciprocals.narrow);
   if (narrow && is_plain(general.narrow, largest_sum)) return TileEnd::kPlainNarrow;
-  if (kFused && reciprocals.centred.serves &&
-      is_plain(general.narrow, largest_sum, half_of_codes(general) * general.narrow.divisor))
+  const double middle = half_of_codes(general) * static_cast<double>(general.narrow.divisor);
+  if (kFused && reciprocals.centred.serves && is_plain(general.narrow, largest_sum, middle))
     return TileEnd::kCentred;
   if (narrow) return TileEnd::kNarrow;
   if (general.in_float) return TileEnd::kSeldom;
