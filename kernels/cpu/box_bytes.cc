@@ -20,6 +20,7 @@
 #include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/bytes/scan-inl.h"
 #include "kernels/cpu/bytes/source_rows-inl.h"
+#include "kernels/cpu/bytes/walk_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -201,24 +202,6 @@ HWY_INLINE void finish_columns(const BytePart& part, const Sum* sums, int width,
   });
 }
 
-/// Row `y` of the area from the sums of its columns. Parts that are not filtered are copied.
-template <class Sum>
-HWY_INLINE void finish_row(const ByteTask& task, const BoxMask& mask, const Area& area, int y,
-                           const BoxLines<Sum>& lines) {
-  const std::uint8_t* codes[kMaxComponents];
-  for (int k = 0; k < task.count; ++k) {
-    const ComponentTask& part = task.parts[k].task;
-    std::uint8_t* const out =
-        task.lies_alone() ? part.dst_row(area.y + y) + area.x : lines.codes[k];
-    codes[k] = out;
-    if (!task.parts[k].filtered) continue;
-    finish_columns(task.parts[k], lines.sums[k], mask.width, part.black * mask.width * mask.height,
-                   area.width, lines.windows, out);
-  }
-  copy_others(task, area, y, lines.line, codes);
-  if (!task.lies_alone()) store_parts(task, area.y + y, area.x, area.width, codes);
-}
-
 /// Adds row `y` of the source, of which `line` has what is not read in the picture.
 template <class Sum>
 HWY_INLINE void add_row(const SourceRows& source, int y, const std::uint8_t* line, int columns,
@@ -232,66 +215,99 @@ HWY_INLINE void add_row(const SourceRows& source, int y, const std::uint8_t* lin
 /// that the loop over columns is seldom left.
 constexpr int kPrefetched = 256;
 
+/// Rows of an area.
 template <class Sum>
-HWY_INLINE void filter(const ByteTask& task, const BoxMask& mask, const Area& area,
-                       const Workspace& workspace) {
-  const BoxLines<Sum> lines(workspace);
-  const int columns = area.width + mask.width - 1;
-  constexpr int kStep = kColumnStep<Sum>;
-  const SourceRows source(task, area.x - mask.anchor_x, columns, {kStep, kStep});
-  RowsAhead ahead(task.parts[0].task, task.count, area);
-  const auto stopped = [&] { return task.parts[0].task.stopped(); };
-  const int top = area.y - mask.anchor_y;
+class BoxRows {
+ public:
+  using Stored = std::uint8_t;
+  static constexpr int kRows = 1;
 
-  for (int k = 0; k < task.count; ++k)
-    std::fill_n(lines.sums[k], columns + 1, Sum{0});
-  for (int i = 0; i < mask.height - 1; ++i) {
-    if (stopped()) return;
-    source.load(top + i, lines.line);
-    for (int k = 0; k < task.count; ++k)
-      add_row(source, top + i, lines.line[k], columns, lines.sums[k]);
-  }
-  for (int y = 0; y < area.height; ++y) {
-    if (stopped()) return;
-    const int gained = top + y + mask.height - 1;
-    source.load(gained, lines.line);
-    if (y > 0) source.load(top + y - 1, lines.above);
-    ahead.clear();
-    ahead.read(gained + kRowsAhead, gained + kRowsAhead + 1);
-    ahead.write(area.y + y + kRowsAhead, area.y + std::min(y + kRowsAhead + 1, area.height));
-    for (int k = 0; k < task.count; ++k)
+  BoxRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
+          const BoxMask& mask)
+      : task_(task.groups[group]),
+        area_(area),
+        lines_(workspace),
+        mask_(mask),
+        columns_(area.width + mask.width - 1),
+        top_(area.y - mask.anchor_y),
+        source_(task_, area.x - mask.anchor_x, columns_, {kColumnStep<Sum>, kColumnStep<Sum>}),
+        ahead_(task, group, area) {}
+
+  void filter(int y, int, const std::uint8_t* (*codes)[kMaxComponents]) {
+    if (y == 0) start();
+    const int gained = top_ + y + mask_.height - 1;
+    source_.load(gained, lines_.line);
+    if (y > 0) source_.load(top_ + y - 1, lines_.above);
+    ahead_.next_block(gained + kRowsAhead, 1, area_.y + y + kRowsAhead);
+    for (int k = 0; k < task_.count; ++k)
       if (y == 0)
-        add_row(source, gained, lines.line[k], columns, lines.sums[k]);
+        add_row(source_, gained, lines_.line[k], columns_, lines_.sums[k]);
       else
-        source.for_each_run(columns, [&](int begin, int end, bool in_picture) HWY_ATTR {
-          const std::uint8_t *added = lines.line[k], *subtracted = lines.above[k];
-          if (in_picture) added = source.in_picture(gained, added);
-          if (in_picture) subtracted = source.in_picture(top + y - 1, subtracted);
-          for (int x = begin; x < end; x += kPrefetched) {
-            ahead.fetch(k, columns, x, std::min(kPrefetched, end - x));
-            change_line(added, subtracted, x, std::min(end, x + kPrefetched), lines.sums[k]);
-          }
-        });
-    finish_row(task, mask, area, y, lines);
+        change_row(k, gained, top_ + y - 1);
+    for (int k = 0; k < task_.count; ++k) {
+      const ComponentTask& part = task_.parts[k].task;
+      std::uint8_t* const out =
+          task_.lies_alone() ? part.dst_row(area_.y + y) + area_.x : lines_.codes[k];
+      codes[0][k] = out;
+      if (task_.parts[k].filtered)
+        finish_columns(task_.parts[k], lines_.sums[k], mask_.width,
+                       part.black * mask_.width * mask_.height, area_.width, lines_.windows, out);
+    }
+    copy_others(task_, area_, y, lines_.line, codes[0]);
   }
-}
+
+ private:
+  /// Adds up the rows before the last one below the mask, unless the frame is no longer wanted.
+  void start() {
+    for (int k = 0; k < task_.count; ++k)
+      std::fill_n(lines_.sums[k], columns_ + 1, Sum{0});
+    for (int i = 0; i < mask_.height - 1; ++i) {
+      if (task_.parts[0].task.stopped()) return;
+      source_.load(top_ + i, lines_.line);
+      for (int k = 0; k < task_.count; ++k)
+        add_row(source_, top_ + i, lines_.line[k], columns_, lines_.sums[k]);
+    }
+  }
+
+  /// Adds picture row `gained` to the sums of part `k`, and subtracts row `lost`.
+  void change_row(int k, int gained, int lost) {
+    source_.for_each_run(columns_, [&](int begin, int end, bool in_picture) HWY_ATTR {
+      const std::uint8_t *added = lines_.line[k], *subtracted = lines_.above[k];
+      if (in_picture) added = source_.in_picture(gained, added);
+      if (in_picture) subtracted = source_.in_picture(lost, subtracted);
+      for (int x = begin; x < end; x += kPrefetched) {
+        ahead_.fetch(k, columns_, x, std::min(kPrefetched, end - x));
+        change_line(added, subtracted, x, std::min(end, x + kPrefetched), lines_.sums[k]);
+      }
+    });
+  }
+
+  const ByteTask& task_;
+  const Area area_;
+  BoxLines<Sum> lines_;
+  const BoxMask& mask_;
+  int columns_;
+  int top_;  ///< Picture row of the first row that is added.
+  SourceRows source_;
+  RowsAhead ahead_;
+};
 
 /// Codes below the mask add up to a sum of 16 bits.
 bool sums_fit_16(const BoxMask& mask) {
   return static_cast<std::int64_t>(mask.width) * mask.height * 255 <= 0xFFFF;
 }
 
-void box_bytes(const ByteTask& task, const BoxMask& mask, const Area& area,
-               const Workspace& workspace) {
+void box_bytes(const RowTask& task, const BoxMask& mask, const Area& area,
+               const Workspace* workspaces) {
 #if HWY_TARGET != HWY_SCALAR
   if (is_narrow_box(mask.width, mask.height) && divides_narrowly(task))
-    return mask.width == 3 ? filter_narrow<3>(task, mask, area, workspace)
-                           : filter_narrow<5>(task, mask, area, workspace);
+    return mask.width == 3 ? walk_rows<NarrowBoxRows<3>>(task, area, workspaces, mask)
+                           : walk_rows<NarrowBoxRows<5>>(task, area, workspaces, mask);
 #endif
   if (sums_fit_16(mask))
-    filter<std::uint16_t>(task, mask, area, workspace);
+    walk_rows<BoxRows<std::uint16_t>>(task, area, workspaces, mask);
   else
-    filter<std::int32_t>(task, mask, area, workspace);
+    walk_rows<BoxRows<std::int32_t>>(task, area, workspaces, mask);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -332,14 +348,14 @@ Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, 
   shape.strip_width = std::min(made.strip_width_, round_up(widest, kStripStep));
   shape.source_width = std::max(shape.strip_width + mask.width, kBoxWindows);
   shape.source_lines = kLines;
-  Result<Workspaces> workspaces = Workspaces::make(shape, workers);
+  Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);
   if (!workspaces.ok()) return workspaces.status();
   made.workspaces_ = std::move(workspaces.value());
   return made;
 }
 
-void BoxBytes::filter(const ByteTask& task, const Area& area, int worker) const {
-  HWY_DYNAMIC_DISPATCH(box_bytes)(task, mask_, area, workspaces_[worker]);
+void BoxBytes::filter(const RowTask& task, const Area& area, int worker) const {
+  HWY_DYNAMIC_DISPATCH(box_bytes)(task, mask_, area, workspaces_.of(worker));
 }
 
 }  // namespace convolve

@@ -31,7 +31,7 @@ class BoxBytes final : public ByteFilter {
 
   int strip_width() const override { return strip_width_; }
 
-  void filter(const ByteTask& task, const Area& area, int worker) const override;
+  void filter(const RowTask& task, const Area& area, int worker) const override;
 
  private:
   BoxMask mask_;

@@ -112,9 +112,11 @@ class Divider {
 };
 
 /// True if the codes of all parts are made by a Divider.
-HWY_INLINE bool divides_narrowly(const ByteTask& task) {
-  return std::all_of(task.parts, task.parts + task.count,
-                     [](const BytePart& part) { return !part.filtered || part.division.serves; });
+HWY_INLINE bool divides_narrowly(const RowTask& task) {
+  return std::all_of(task.groups, task.groups + task.count, [](const ByteTask& group) {
+    return std::all_of(group.parts, group.parts + group.count,
+                       [](const BytePart& part) { return !part.filtered || part.division.serves; });
+  });
 }
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
@@ -197,52 +199,85 @@ HWY_INLINE void finish_windows(const std::uint8_t* cells, int begin, int end,
       out + begin);
 }
 
+/// Rows of an area, for kernel box of a mask kWidth wide.
 template <int kWidth>
-HWY_INLINE void filter_narrow(const ByteTask& task, const BoxMask& mask, const Area& area,
-                              const Workspace& workspace) {
-  constexpr int kStep = kColumnStep<std::uint16_t>;
-  const BoxLines<std::uint16_t> lines(workspace);
-  const SourceRows source(task, area.x - mask.anchor_x, area.width + kWidth - 1,
-                          {kStep, kReadCells<kWidth>});
-  RowsAhead ahead(task.parts[0].task, task.count, area);
-  const int top = area.y - mask.anchor_y, height = mask.height;
-  for (int k = 0; k < task.count; ++k)
-    std::fill_n(lines.sums[k], round_up(area.width, kStep), std::uint16_t{0});
-  for (int n = 0; n < area.height + height - 1; ++n) {
-    if (task.parts[0].task.stopped()) return;
-    const int y = n - (height - 1);
-    source.load(top + n, lines.line);
-    ahead.clear();
-    ahead.read(top + n + kRowsAhead, top + n + kRowsAhead + 1);
-    if (y >= 0)
-      ahead.write(area.y + y + kRowsAhead, area.y + std::min(y + kRowsAhead + 1, area.height));
-    const std::uint8_t* codes[kMaxComponents];
-    for (int k = 0; k < task.count; ++k) {
-      const BytePart& part = task.parts[k];
-      const auto row_sums = [&](int row) {
-        return workspace.intermediate.at<std::uint16_t>(k * height + row % height);
-      };
+class NarrowBoxRows {
+ public:
+  using Stored = std::uint8_t;
+  static constexpr int kRows = 1;
+
+  NarrowBoxRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
+                const BoxMask& mask)
+      : task_(task.groups[group]),
+        area_(area),
+        workspace_(workspace),
+        lines_(workspace),
+        height_(mask.height),
+        top_(area.y - mask.anchor_y),
+        source_(task_, area.x - mask.anchor_x, area.width + kWidth - 1,
+                {kColumnStep<std::uint16_t>, kReadCells<kWidth>}),
+        ahead_(task, group, area) {}
+
+  void filter(int y, int, const std::uint8_t* (*codes)[kMaxComponents]) {
+    if (y == 0) start();
+    const int n = y + height_ - 1;
+    source_.load(top_ + n, lines_.line);
+    ahead_.next_block(top_ + n + kRowsAhead, 1, area_.y + y + kRowsAhead);
+    for (int k = 0; k < task_.count; ++k) {
+      const BytePart& part = task_.parts[k];
       std::uint8_t* const out =
-          task.lies_alone() && y >= 0 ? part.task.dst_row(area.y + y) + area.x : lines.codes[k];
-      codes[k] = out;
-      if (!part.filtered) continue;
-      const NarrowSums sums{row_sums(n), row_sums(n + 1), lines.sums[k]};
+          task_.lies_alone() ? part.task.dst_row(area_.y + y) + area_.x : lines_.codes[k];
+      codes[0][k] = out;
       const Divider divider(part.division);
-      source.for_each_run(area.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
-        const std::uint8_t* cells = lines.line[k];
-        if (in_picture) cells = source.in_picture(top + n, cells);
-        ahead.fetch(k, area.width, begin, end - begin);
-        if (y < 0)
-          add_windows<kWidth>(cells, begin, end, sums);
-        else
-          finish_windows<kWidth>(cells, begin, end, sums, divider, out);
+      for_each_run(n, k, [&](const std::uint8_t* cells, int begin, int end) HWY_ATTR {
+        finish_windows<kWidth>(cells, begin, end, sums_of(n, k), divider, out);
       });
     }
-    if (y < 0 || task.lies_alone()) continue;
-    copy_others(task, area, y, lines.line, codes);
-    store_parts(task, area.y + y, area.x, area.width, codes);
+    copy_others(task_, area_, y, lines_.line, codes[0]);
   }
-}
+
+ private:
+  /// Adds up the rows before the last one below the mask.
+  void start() {
+    for (int k = 0; k < task_.count; ++k)
+      std::fill_n(lines_.sums[k], round_up(area_.width, kColumnStep<std::uint16_t>),
+                  std::uint16_t{0});
+    for (int n = 0; n < height_ - 1; ++n) {
+      source_.load(top_ + n, lines_.line);
+      for (int k = 0; k < task_.count; ++k)
+        for_each_run(n, k, [&](const std::uint8_t* cells, int begin, int end) HWY_ATTR {
+          add_windows<kWidth>(cells, begin, end, sums_of(n, k));
+        });
+    }
+  }
+
+  /// Calls `use(cells, begin, end)` for the columns of row `n` of part `k`, if it is filtered.
+  template <class Use>
+  HWY_INLINE void for_each_run(int n, int k, const Use& use) const {
+    if (!task_.parts[k].filtered) return;
+    source_.for_each_run(area_.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
+      const std::uint8_t* const line = lines_.line[k];
+      ahead_.fetch(k, area_.width, begin, end - begin);
+      use(in_picture ? source_.in_picture(top_ + n, line) : line, begin, end);
+    });
+  }
+
+  NarrowSums sums_of(int n, int k) const {
+    const auto of_row = [&](int row) {
+      return workspace_.intermediate.at<std::uint16_t>(k * height_ + row % height_);
+    };
+    return {of_row(n), of_row(n + 1), lines_.sums[k]};
+  }
+
+  const ByteTask& task_;
+  const Area area_;
+  const Workspace& workspace_;
+  BoxLines<std::uint16_t> lines_;
+  int height_;
+  int top_;  ///< Picture row of the first row that is added.
+  SourceRows source_;
+  RowsAhead ahead_;
+};
 
 #endif
 

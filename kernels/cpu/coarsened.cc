@@ -37,10 +37,7 @@ struct CoarsenedArea {
                   workspace.source.at<Real>(loaded % ring), samples);
       for (int i = 0; i < needed; ++i)
         lines[i] = workspace.source.at<Real>((y + i) % ring);
-      const int next = area.y - taps.anchor_y() + loaded;
-      ahead.clear();
-      ahead.read(next, next + rows);
-      ahead.write(area.y + y, area.y + y + rows);
+      ahead.next_block(area.y - taps.anchor_y() + loaded, rows, area.y + y);
       const auto fetch = [&](int x, int count) HWY_ATTR { ahead.fetch(0, area.width, x, count); };
       if (rows == kBlockRows)
         accumulate_strips<kBlockRows>(lines, taps, area.width, workspace.sums, fetch);

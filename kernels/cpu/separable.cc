@@ -59,9 +59,7 @@ struct FusedPasses {
     for (int y = 0, rows = 0; y < area.height; y += rows) {
       rows = area.height - y >= kBlockRows ? kBlockRows : 1;
       const int needed = y + column.height() + rows - 1;
-      ahead.clear();
-      ahead.read(top + needed, top + needed + rows);
-      ahead.write(area.y + y + rows, std::min(area.y + y + 2 * rows, area.y + area.height));
+      ahead.next_block(top + needed, rows, area.y + y + rows);
       for (; loaded < needed && !task.stopped(); ++loaded) {
         // Only the first block loads more rows than it makes: its share ahead is fetched by the
         // last of them.

@@ -43,7 +43,7 @@ Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes)
   return memory;
 }
 
-Result<Workspaces> Workspaces::make(const WorkspaceShape& shape, int workers) {
+Result<Workspaces> Workspaces::make(const WorkspaceShape& shape, int workers, int each) {
   const std::size_t source_stride = line_stride(shape.source_width, shape.cell_bytes);
   const std::size_t strip_stride = line_stride(shape.strip_width, shape.cell_bytes);
   const std::size_t sample_stride = line_stride(shape.source_width, sizeof(std::uint16_t));
@@ -53,7 +53,8 @@ Result<Workspaces> Workspaces::make(const WorkspaceShape& shape, int workers) {
   const std::size_t sum_bytes = kBlockRows * strip_stride;
 
   Workspaces made;
-  for (int i = 0; i < workers; ++i) {
+  made.each_ = each;
+  for (int i = 0; i < workers * each; ++i) {
     auto memory = allocate_lines(source_bytes + intermediate_bytes + sum_bytes + sample_stride +
                                  strip_stride);
     if (!memory.ok()) return memory.status();

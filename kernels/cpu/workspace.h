@@ -65,11 +65,15 @@ Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes)
 /// The workspaces of all workers.
 class Workspaces {
  public:
-  static Result<Workspaces> make(const WorkspaceShape& shape, int workers);
+  /// `each`: workspaces of a worker.
+  static Result<Workspaces> make(const WorkspaceShape& shape, int workers, int each = 1);
 
-  const Workspace& operator[](int worker) const { return workspaces_[worker]; }
+  const Workspace& operator[](int worker) const { return *of(worker); }
+  /// The first one of a worker, which its others follow.
+  const Workspace* of(int worker) const { return &workspaces_[worker * each_]; }
 
  private:
+  int each_ = 1;
   std::vector<Workspace> workspaces_;
   std::vector<std::vector<const void*>> tables_;
   std::vector<hwy::AlignedFreeUniquePtr<std::byte[]>> memory_;

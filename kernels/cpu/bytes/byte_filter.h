@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the forms that read lines of bytes have in common: they filter all components of a group at
+// What the forms that read lines of bytes have in common: they filter all components of a row at
 // once.
 #pragma once
 
@@ -16,8 +16,9 @@ class ByteFilter {
   /// Columns of an area at most.
   virtual int strip_width() const = 0;
 
-  /// Filters `area` as worker `worker`, with the epilogues of the parts.
-  virtual void filter(const ByteTask& task, const Area& area, int worker) const = 0;
+  /// Filters `area` of the first group, and what lies beside it of the second, as worker `worker`,
+  /// with the epilogues of the parts.
+  virtual void filter(const RowTask& task, const Area& area, int worker) const = 0;
 };
 
 }  // namespace convolve

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of 8-bit pixels parted into a line of bytes for each component, ghost cells included, and
-// put together again.
+// Rows of 8-bit pixels parted into a line of bytes for each component, ghost cells included.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -71,12 +70,6 @@ HWY_INLINE void move_pixels(int bytes, Byte<kPart>* pixels, int count, Byte<!kPa
   return move_pixels<4, kPart>(pixels, count, lines);
 }
 
-/// Bits below the byte of part `k` in the word that a pixel is.
-HWY_INLINE int bits_below(const ByteTask& task, int k) {
-  return 8 * (task.parts[0].task.channel +
-              static_cast<int>(task.parts[k].task.src - task.parts[0].task.src));
-}
-
 #if HWY_TARGET != HWY_SCALAR
 
 /// Every other byte of the two vectors at `from`, from the first or the second one on.
@@ -119,134 +112,23 @@ HWY_INLINE int load_alternate(const std::uint8_t* pixels, int count, std::uint8_
   return count;
 }
 
-template <int kParts>
-HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* pixels, int count,
+/// Parts the `count` samples of each part from `from` on, where that of the first one is, if they
+/// are luma's or both of chroma's beside luma. Returns how many.
+HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, int count,
                               std::uint8_t* const* lines) {
-  return task.parts[0].task.channel % 2 == 0 ? load_alternate<kParts, false>(pixels, count, lines)
-                                             : load_alternate<kParts, true>(pixels, count, lines);
-}
-
-/// Parts `count` pixels whose bytes are every other one, or none.
-HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* pixels, int count,
-                              std::uint8_t* const* lines) {
-  const int step = task.parts[0].task.step;
-  if (task.count == 1 && step == 2) return load_alternate<1>(task, pixels, count, lines);
-  if (task.count == 2 && step == 4 && bits_below(task, 1) - bits_below(task, 0) == 16)
-    return load_alternate<2>(task, pixels, count, lines);
-  return 0;
-}
-
-/// Parts pixels that others have bytes of, as many as fill vectors, but not the last one, as the
-/// row may end before its other bytes do. Returns how many. `Word` is as large as a pixel; the task
-/// has kParts parts.
-template <class Word, int kParts>
-HWY_INLINE int load_between(const ByteTask& task, const std::uint8_t* pixels, int count,
-                            std::uint8_t* const* lines) {
-  const hn::ScalableTag<Word> d;
-  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
-  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  // Each store of bytes might be to what these are made of.
-  int bits[kParts];
-  std::uint8_t* to[kParts];
-  for (int k = 0; k < kParts; ++k) {
-    bits[k] = bits_below(task, k);
-    to[k] = lines[k];
-  }
-  int i = 0;
-  for (; i + lanes < count; i += lanes) {
-    const auto words =
-        hn::BitCast(d, hn::LoadU(d_bytes, pixels + i * static_cast<int>(sizeof(Word))));
-    HWY_UNROLL(4)
-    for (int k = 0; k < kParts; ++k) {
-      // Not TruncateTo(), which Highway 1.0.3 gets wrong for AVX-512 and words of 32 bits.
-      const auto code = hn::And(hn::ShiftRightSame(words, bits[k]), hn::Set(d, 0xFF));
-      hn::StoreU(hn::DemoteTo(d_codes, hn::BitCast(hn::RebindToSigned<decltype(d)>(), code)),
-                 d_codes, to[k] + i);
-    }
-  }
-  return i;
-}
-
-/// Calls `use` with a pixel's word and the number of parts, where vectors serve them; else gives 0.
-template <class Use>
-HWY_INLINE int with_pixel(const ByteTask& task, const Use& use) {
-  const int step = task.parts[0].task.step;
-  if (step == 2 && task.count == 1) return use(std::uint16_t{0}, std::integral_constant<int, 1>());
-  if (step != 4) return 0;
-  if (task.count == 1) return use(std::uint32_t{0}, std::integral_constant<int, 1>());
-  if (task.count == 2) return use(std::uint32_t{0}, std::integral_constant<int, 2>());
-  if (task.count == 3) return use(std::uint32_t{0}, std::integral_constant<int, 3>());
-  return 0;
-}
-
-/// Fills lines of the parts with codes of the pixels from `from` on, where the first part's byte
-/// is: with all `count`, or as many as fill vectors. Returns how many.
-HWY_INLINE int load_vectors(const ByteTask& task, const std::uint8_t* from, int count,
-                            std::uint8_t* const* lines) {
-  const std::uint8_t* const pixels = from - task.parts[0].task.channel;
-  if (load_alternate(task, pixels, count, lines) != 0) return count;
-  return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
-    return load_between<decltype(word), decltype(parts)::value>(task, pixels, count, lines);
-  });
+  const int channel = task.parts[0].task.channel, step = task.parts[0].task.step;
+  const std::uint8_t* const pixels = from - channel;
+  if (step == 2)
+    return channel == 0 ? load_alternate<1, false>(pixels, count, lines)
+                        : load_alternate<1, true>(pixels, count, lines);
+  if (task.count != 2) return 0;
+  return channel == 0 ? load_alternate<2, false>(pixels, count, lines)
+                      : load_alternate<2, true>(pixels, count, lines);
 }
 
 #else
 
-HWY_INLINE int load_vectors(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
-  return 0;
-}
-
-#endif
-
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
-/// Puts codes of such pixels back. Where stores under a mask are no instruction this cannot be:
-/// others may write the bytes between at the same time, and to read them first would take long
-/// where the output lies in memory that is not cached, as that of some screens.
-template <class Word, int kParts>
-HWY_INLINE int store_between(const ByteTask& task, int count, const std::uint8_t* const* codes,
-                             std::uint8_t* pixels) {
-  const hn::ScalableTag<Word> d;
-  const hn::Rebind<std::uint8_t, decltype(d)> d_codes;
-  const hn::Repartition<std::uint8_t, decltype(d)> d_bytes;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  int bits[kParts];
-  const std::uint8_t* from[kParts];
-  Word ours = 0;
-  for (int k = 0; k < kParts; ++k) {
-    bits[k] = bits_below(task, k);
-    from[k] = codes[k];
-    ours = static_cast<Word>(ours | Word{0xFF} << bits[k]);
-  }
-  const auto mask = hn::MaskFromVec(hn::BitCast(d_bytes, hn::Set(d, ours)));
-  int i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    auto words = hn::Zero(d);
-    HWY_UNROLL(4)
-    for (int k = 0; k < kParts; ++k) {
-      const auto part = hn::PromoteTo(d, hn::LoadU(d_codes, from[k] + i));
-      words = hn::Or(words, hn::ShiftLeftSame(part, bits[k]));
-    }
-    hn::BlendedStore(hn::BitCast(d_bytes, words), mask, d_bytes,
-                     pixels + i * static_cast<int>(sizeof(Word)));
-  }
-  return i;
-}
-
-/// Puts codes back to the pixels from `out` on, as load_vectors() takes them, as many as fill
-/// vectors. Returns how many.
-HWY_INLINE int store_vectors(const ByteTask& task, int count, const std::uint8_t* const* codes,
-                             std::uint8_t* out) {
-  return with_pixel(task, [&](auto word, auto parts) HWY_ATTR {
-    return store_between<decltype(word), decltype(parts)::value>(task, count, codes,
-                                                                 out - task.parts[0].task.channel);
-  });
-}
-
-#else
-
-HWY_INLINE int store_vectors(const ByteTask&, int, const std::uint8_t* const*, std::uint8_t*) {
+HWY_INLINE int load_alternate(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
   return 0;
 }
 
@@ -339,7 +221,7 @@ static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int coun
   } else if (task.whole_pixels()) {
     move_pixels<true>(task.count, from, pixels, to);
   } else {
-    const int loaded = load_vectors(task, from, pixels, to);
+    const int loaded = load_alternate(task, from, pixels, to);
     for (int k = 0; k < task.count; ++k)
       gather_samples(task.parts[k].task, task.parts[k].task.src_row(row), x + inside + loaded,
                      pixels - loaded, to[k] + loaded);
@@ -347,21 +229,6 @@ static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int coun
 
   fill_ghosts(task, row, x, 0, inside, lines);
   fill_ghosts(task, row, x, after, count, lines);
-}
-
-/// Writes `count` codes of each part to picture row `y` from column `x` on.
-HWY_INLINE void store_parts(const ByteTask& task, int y, int x, int count,
-                            const std::uint8_t* const* codes) {
-  const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(x) * task.parts[0].task.step;
-  if (task.whole_pixels())
-    return move_pixels<false>(task.count, task.parts[0].task.dst_row(y) + offset, count, codes);
-  const int stored = store_vectors(task, count, codes, task.parts[0].task.dst_row(y) + offset);
-  for (int k = 0; k < task.count; ++k) {
-    const ComponentTask& part = task.parts[k].task;
-    std::uint8_t* out = part.dst_row(y) + offset;
-    for (int i = stored; i < count; ++i)
-      out[static_cast<std::ptrdiff_t>(i) * part.step] = codes[k][i];
-  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,6 +2,7 @@
 #include "kernels/cpu/bytes/byte_task.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace convolve {
 
@@ -12,16 +13,42 @@ void ByteTask::add(const BytePart& part) {
   parts[k] = part;
 }
 
+Area RowTask::area_of(int g, const Area& area) const {
+  if (g == 0) return area;
+  return {area.x / 2, area.y, divide_up(area.width, 2), area.height};
+}
+
+bool take_turns(const FrameFormat& format, const ComponentGroup& luma,
+                const ComponentGroup& chroma) {
+  if (luma.plane != chroma.plane || luma.height != chroma.height) return false;
+  const PlaneFormat& plane = format.planes[luma.plane];
+  const int bytes = plane.sample_bytes;
+  if (luma.count != 1 || luma.step != 2 * bytes) return false;
+  if (chroma.count != 2 || chroma.step != 4 * bytes || chroma.width != divide_up(luma.width, 2))
+    return false;
+  const auto offset = [&](const ComponentGroup& group, int k) {
+    return plane.components[group.component[k]].offset;
+  };
+  const int first = std::min(offset(chroma, 0), offset(chroma, 1));
+  return std::abs(offset(chroma, 1) - offset(chroma, 0)) == 2 * bytes &&
+         offset(luma, 0) + first == bytes;
+}
+
 GroupExtent largest_group(const FrameFormat& format) {
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(format, groups);
   GroupExtent largest;
+  const auto add = [&](const ComponentGroup& group) {
+    largest.width = std::max(largest.width, group.width);
+    largest.parts = std::max(largest.parts, group.count);
+    largest.sample_bytes = std::max(largest.sample_bytes, format.planes[group.plane].sample_bytes);
+  };
   for (int g = 0; g < count; ++g) {
-    if (!groups[g].any_filtered) continue;
-    largest.width = std::max(largest.width, groups[g].width);
-    largest.parts = std::max(largest.parts, groups[g].count);
-    largest.sample_bytes =
-        std::max(largest.sample_bytes, format.planes[groups[g].plane].sample_bytes);
+    if (groups[g].any_filtered) add(groups[g]);
+    if (g == 0 || !take_turns(format, groups[g - 1], groups[g])) continue;
+    add(groups[g - 1]);
+    add(groups[g]);
+    largest.groups = 2;
   }
   return largest;
 }

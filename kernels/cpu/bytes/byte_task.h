@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The task of a kernel that reads lines of bytes: the components of a pixel that it filters in one
-// go, so that rows are parted and put together once.
+// The task of a kernel that reads lines of bytes: the components of a plane that it filters row by
+// row, so that rows are parted and put together once.
 #pragma once
 
 #include "kernels/core/base/round.h"
@@ -18,8 +18,8 @@ struct BytePart {
   NarrowBoxDivision division;  ///< Of kernel box, in the place of the epilogue if it serves.
 };
 
-/// Components of a plane that share step and size (see ComponentGroup): their samples are parted,
-/// filtered and put together again in one go.
+/// Components of a plane that share step and size (see ComponentGroup): their samples are parted
+/// and filtered in one go.
 struct ByteTask {
   BytePart parts[kMaxComponents];  ///< In the order of their bytes.
   int count = 0;
@@ -35,18 +35,35 @@ struct ByteTask {
   bool lies_alone() const { return count == 1 && parts[0].task.step == parts[0].task.sample_bytes; }
 };
 
+/// The tasks of a plane whose samples are put together row by row: one, or those of luma and chroma
+/// that take turns in a row, as in YUY2, so that each byte of the output is written once and none
+/// is read.
+struct RowTask {
+  ByteTask groups[2];  ///< Luma comes first.
+  int count = 0;
+
+  /// The columns of group `g` below `area` of the first group, which begins at an even column.
+  Area area_of(int g, const Area& area) const;
+};
+
+/// True if a sample of `luma` follows each of `chroma`, or the other way round, so that their
+/// samples are all there is in a row.
+bool take_turns(const FrameFormat& format, const ComponentGroup& luma,
+                const ComponentGroup& chroma);
+
 /// Bytes from a line of the lower bytes of `cells` codes to the line of their upper bytes: whole
 /// cache lines.
 constexpr int upper_line(int cells) {
   return round_up(cells, 64);
 }
 
-/// Columns of the widest group of components of which any is filtered, the most components of such
-/// a group, and the most bytes of its samples. At least one of each.
+/// Columns of the widest group of components that a row task may have, the most components of such
+/// a group, the most bytes of its samples, and the most groups of a task. At least one of each.
 struct GroupExtent {
   int width = 1;
   int parts = 1;
   int sample_bytes = 1;
+  int groups = 1;
 };
 GroupExtent largest_group(const FrameFormat& format);
 

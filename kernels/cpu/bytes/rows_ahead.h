@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/component_task.h"
 
 namespace convolve {
@@ -18,21 +19,27 @@ class RowsAhead {
   /// For a kernel that walks along `area` once for each of `parts` components, of which `first`
   /// comes first in memory.
   RowsAhead(const ComponentTask& first, int parts, const Area& area)
-      : first_(first), offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step), parts_(parts) {}
+      : first_(first),
+        area_end_(area.y + area.height),
+        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
+        parts_(parts) {}
 
-  void clear() { sources_ = outputs_ = 0; }
-
-  /// Rows `y` .. `end` - 1 of the source. Those outside of the picture are left out.
-  void read(int y, int end) {
-    end = std::min(end, first_.height);
-    for (y = std::max(y, 0); y < end && sources_ < kMostRows; ++y)
-      source_[sources_++] = first_.src_row(y) + offset_;
+  /// For a kernel that does so with each group of `task`. The first group fetches for all.
+  RowsAhead(const RowTask& task, int group, const Area& area)
+      : RowsAhead(task.groups[group].parts[0].task, task.groups[group].count, area) {
+    fetches_ = group == 0;
   }
 
-  /// Rows `y` .. `end` - 1 of the output.
-  void write(int y, int end) {
-    for (; y < end && outputs_ < kMostRows; ++y)
-      output_[outputs_++] = first_.dst_row(y) + offset_;
+  /// From now on `rows` rows of the source from `y` on are fetched, of which those outside of the
+  /// picture are left out, and as many of the output from `out` on, as far as the area goes.
+  void next_block(int y, int rows, int out) {
+    sources_ = outputs_ = 0;
+    if (!fetches_) return;
+    const int end = std::min(y + rows, first_.height), out_end = std::min(out + rows, area_end_);
+    for (y = std::max(y, 0); y < end && sources_ < kMostRows; ++y)
+      source_[sources_++] = first_.src_row(y) + offset_;
+    for (; out < out_end && outputs_ < kMostRows; ++out)
+      output_[outputs_++] = first_.dst_row(out) + offset_;
   }
 
   /// To be called where cells `x` .. `x` + `count` - 1 of `width` cells of part `part` are next:
@@ -62,8 +69,10 @@ class RowsAhead {
   static constexpr unsigned kCacheLine = 64;
 
   const ComponentTask& first_;
+  int area_end_;
   std::ptrdiff_t offset_;
   int parts_;
+  bool fetches_ = true;
   const std::uint8_t* source_[kMostRows];
   std::uint8_t* output_[kMostRows];
   int sources_ = 0, outputs_ = 0;

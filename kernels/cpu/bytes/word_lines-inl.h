@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Rows of samples of two bytes parted into two lines of bytes for each component, the lower bytes
-// of its codes and the upper ones, ghost cells included; and codes put back between the samples of
-// others. So kernels of bytes serve codes of 9 to 16 bits, whatever their byte order and shift.
+// of its codes and the upper ones, ghost cells included. So kernels of bytes serve codes of 9 to 16
+// bits, whatever their byte order and shift.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -150,59 +150,6 @@ class SplitRows {
   std::ptrdiff_t upper_;
   std::uint16_t* samples_;
 };
-
-/// Puts whole pixels together from the samples of their parts, as far as pixels fill vectors;
-/// returns how many pixels. A part that is not filtered is copied from `from`, the source's row.
-template <int kWords>
-HWY_INLINE int store_words(const ByteTask& task, const std::uint8_t* from, int count,
-                           const std::uint16_t* const* samples, std::uint8_t* out) {
-  const hn::ScalableTag<std::uint16_t> d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const auto* const pixels = reinterpret_cast<const std::uint16_t*>(from);
-  auto* const to = reinterpret_cast<std::uint16_t*>(out);
-  bool all = true;
-  for (int k = 0; k < kWords; ++k)
-    all = all && task.parts[k].filtered;
-  int i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::Vec<decltype(d)> v[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-    if constexpr (kWords == 2) {
-      if (!all) hn::LoadInterleaved2(d, pixels + i * 2, v[0], v[1]);
-    } else if constexpr (kWords == 3) {
-      if (!all) hn::LoadInterleaved3(d, pixels + i * 3, v[0], v[1], v[2]);
-    } else {
-      if (!all) hn::LoadInterleaved4(d, pixels + i * 4, v[0], v[1], v[2], v[3]);
-    }
-    for (int k = 0; k < kWords; ++k)
-      if (task.parts[k].filtered) v[k] = hn::LoadU(d, samples[k] + i);
-    if constexpr (kWords == 2) hn::StoreInterleaved2(v[0], v[1], d, to + i * 2);
-    if constexpr (kWords == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, to + i * 3);
-    if constexpr (kWords == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, to + i * 4);
-  }
-  return i;
-}
-
-/// Writes `count` samples of each part to picture row `y` from column `x` on.
-HWY_INLINE void store_split(const ByteTask& task, int y, int x, int count,
-                            const std::uint16_t* const* samples) {
-  const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(x) * task.parts[0].task.step;
-  const std::uint8_t* const from = task.parts[0].task.src_row(y) + offset;
-  std::uint8_t* const out = task.parts[0].task.dst_row(y) + offset;
-  int stored = 0;
-  if (task.whole_pixels())
-    stored = task.count == 2   ? store_words<2>(task, from, count, samples, out)
-             : task.count == 3 ? store_words<3>(task, from, count, samples, out)
-                               : store_words<4>(task, from, count, samples, out);
-  for (int k = 0; k < task.count; ++k) {
-    const ComponentTask& part = task.parts[k].task;
-    for (int i = stored; i < count; ++i) {
-      const std::ptrdiff_t at = offset + static_cast<std::ptrdiff_t>(i) * part.step;
-      write_sample(part.dst_row(y) + at, task.parts[k].filtered
-                                             ? samples[k][i]
-                                             : read_sample<std::uint16_t>(part.src_row(y) + at));
-    }
-  }
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace convolve

@@ -16,6 +16,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/bytes/byte_lines-inl.h"
+#include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/pair_rows-inl.h"
@@ -54,79 +55,109 @@ HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& a
 
 #endif
 
-/// Walks down the area with a ring of lines for each part: each is loaded once per area.
+/// Rows of an area, each loaded once to a ring of lines for each part.
 template <class Tile>
-void filter_samples(const ByteTask& task, const DotTaps& taps, const Area& area,
-                    const Workspace& workspace) {
+class DotRows {
+ public:
   using Stored = typename Tile::Stored;
-  constexpr int kRows = Tile::kRows;
-  const int ring = taps.height() + kMostDotRows - 1;
-  const auto line = [&](int part, int index) {
-    return workspace.source.at<std::uint8_t>(part * ring + index % ring);
-  };
-  const bool direct = task.lies_alone();
-  const auto lines = reinterpret_cast<const std::uint8_t**>(workspace.table);
-  const int top = area.y - taps.anchor_y();
-  const std::ptrdiff_t upper = upper_line(area.width + taps.width() - 1);
-  const auto source = rows_of(task, taps, area, workspace, upper, Tile());
-  RowsAhead ahead(task.parts[0].task, task.count, area);
-  int loaded = 0;
-  for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kRows) {
-    const int rows = std::min(kRows, area.height - y);
-    const int needed = taps.height() + rows - 1;
-    for (; loaded < y + needed; ++loaded) {
-      std::uint8_t* to[kMaxComponents];
-      for (int k = 0; k < task.count; ++k)
-        to[k] = line(k, loaded);
-      source.load(top + loaded, to);
-    }
-    ahead.clear();
-    ahead.read(top + loaded, top + loaded + kRows);
-    ahead.write(area.y + y + rows, area.y + std::min(y + rows + kRows, area.height));
-    const Stored* samples[kMostDotRows][kMaxComponents];
-    for (int k = 0; k < task.count; ++k) {
-      const ComponentTask& part = task.parts[k].task;
-      DotBlock block{lines, upper, {}, rows, part.layout, part.reciprocals, ahead, k};
+  static constexpr int kRows = Tile::kRows;
+
+  DotRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
+          const DotTaps& taps)
+      : task_(task.groups[group]),
+        area_(area),
+        workspace_(workspace),
+        taps_(taps),
+        ring_(taps.height() + kMostDotRows - 1),
+        top_(area.y - taps.anchor_y()),
+        upper_(upper_line(area.width + taps.width() - 1)),
+        source_(rows_of(task_, taps, area_, workspace_, upper_, Tile())),
+        ahead_(task, group, area) {}
+
+  void filter(int y, int rows, const Stored* (*samples)[kMaxComponents]) {
+    const bool direct = task_.lies_alone();
+    const auto lines = reinterpret_cast<const std::uint8_t**>(workspace_.table);
+    const int needed = taps_.height() + rows - 1;
+    load(y + needed);
+    ahead_.next_block(top_ + loaded_, kRows, area_.y + y + rows);
+    for (int k = 0; k < task_.count; ++k) {
+      const ComponentTask& part = task_.parts[k].task;
+      DotBlock block{lines, upper_, {}, rows, part.layout, part.reciprocals, ahead_, k};
       for (int r = 0; r < rows; ++r) {
-        block.out[r] = direct ? part.dst_row(area.y + y + r) + area.x * part.step
-                              : workspace.intermediate.at<std::uint8_t>(k * kMostDotRows + r);
+        block.out[r] = direct ? part.dst_row(area_.y + y + r) + area_.x * part.step
+                              : workspace_.intermediate.at<std::uint8_t>(k * kMostDotRows + r);
         samples[r][k] = reinterpret_cast<const Stored*>(
-            task.parts[k].filtered ? block.out[r]
-                                   : line(k, y + r + taps.anchor_y()) + taps.anchor_x());
+            task_.parts[k].filtered
+                ? block.out[r]
+                : line(k, (y + r + taps_.anchor_y()) % ring_) + taps_.anchor_x());
       }
-      if (!task.parts[k].filtered) continue;
-      source.for_each_run(area.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
-        for (int i = 0; i < taps.height() + kRows - 1; ++i) {
-          // Below the last row a tile may read any line: nobody wants what comes of it.
-          const int row = y + std::min(i, needed - 1);
-          lines[i] = line(k, row);
-          if (in_picture) lines[i] = source.in_picture(top + row, lines[i]);
-        }
-        filter_block<Tile>(taps, task.parts[k].digits, block, begin, end, area.width);
+      if (!task_.parts[k].filtered) continue;
+      source_.for_each_run(area_.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
+        set_table(k, y, needed, in_picture);
+        filter_block<Tile>(taps_, task_.parts[k].digits, block, begin, end, area_.width);
       });
     }
-    for (int r = 0; r < rows && !direct; ++r) {
-      if constexpr (sizeof(Stored) == 1)
-        store_parts(task, area.y + y + r, area.x, area.width, samples[r]);
-      else
-        store_split(task, area.y + y + r, area.x, area.width, samples[r]);
+  }
+
+ private:
+  using Source = decltype(rows_of(std::declval<const ByteTask&>(), std::declval<const DotTaps&>(),
+                                  std::declval<const Area&>(), std::declval<const Workspace&>(),
+                                  std::ptrdiff_t{}, Tile()));
+
+  /// Line `at` of a part's ring.
+  HWY_INLINE std::uint8_t* line(int part, int at) const {
+    return workspace_.source.at<std::uint8_t>(part * ring_ + at);
+  }
+
+  /// Points the table to the lines of part `k` from row `y` on, `needed` of them.
+  HWY_INLINE void set_table(int k, int y, int needed, bool in_picture) const {
+    const void** const table = workspace_.table;
+    const int lines = taps_.height() + kRows - 1, ring = ring_;
+    for (int i = 0, at = y % ring; i < needed; ++i) {
+      const std::uint8_t* const loaded = line(k, at);
+      table[i] = in_picture ? source_.in_picture(top_ + y + i, loaded) : loaded;
+      if (++at == ring) at = 0;
+    }
+    // Below the last row a tile may read any line: nobody wants what comes of it.
+    for (int i = needed; i < lines; ++i)
+      table[i] = table[needed - 1];
+  }
+
+  /// Loads the rows before row `end` of the area and its halo.
+  void load(int end) {
+    for (; loaded_ < end; ++loaded_) {
+      std::uint8_t* to[kMaxComponents];
+      for (int k = 0; k < task_.count; ++k)
+        to[k] = line(k, loaded_ % ring_);
+      source_.load(top_ + loaded_, to);
     }
   }
-}
 
-void filter_dots(const ByteTask& task, const DotTaps& taps, const Area& area,
-                 const Workspace& workspace) {
-  const bool bytes = task.parts[0].task.sample_bytes == 1;
+  const ByteTask& task_;
+  const Area area_;
+  const Workspace& workspace_;
+  const DotTaps& taps_;
+  int ring_;
+  int top_;  ///< Picture row of the first line.
+  std::ptrdiff_t upper_;
+  Source source_;
+  RowsAhead ahead_;
+  int loaded_ = 0;  ///< Lines.
+};
+
+void filter_dots(const RowTask& task, const DotTaps& taps, const Area& area,
+                 const Workspace* workspaces) {
+  const bool bytes = task.groups[0].parts[0].task.sample_bytes == 1;
 #if CONVOLVE_DOT_PAIRS
   if (!bytes && !taps.wide())
-    return filter_samples<PairTile<std::uint16_t>>(task, taps, area, workspace);
+    return walk_rows<DotRows<PairTile<std::uint16_t>>>(task, area, workspaces, taps);
 #endif
 #if CONVOLVE_DOT_PAIRS && !CONVOLVE_DOT_INSTRUCTION
-  if (bytes) return filter_samples<PairTile<std::uint8_t>>(task, taps, area, workspace);
+  if (bytes) return walk_rows<DotRows<PairTile<std::uint8_t>>>(task, area, workspaces, taps);
 #else
-  if (bytes) return filter_samples<QuadTile<std::uint8_t>>(task, taps, area, workspace);
+  if (bytes) return walk_rows<DotRows<QuadTile<std::uint8_t>>>(task, area, workspaces, taps);
 #endif
-  return filter_samples<QuadTile<std::uint16_t>>(task, taps, area, workspace);
+  return walk_rows<DotRows<QuadTile<std::uint16_t>>>(task, area, workspaces, taps);
 }
 
 const char* instruction_set() {
@@ -181,14 +212,14 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
   shape.source_lines = extent.parts * ring + 1;  // See rows_of().
   shape.intermediate_lines = extent.parts * kMostDotRows;
   shape.table_lines = ring;
-  Result<Workspaces> workspaces = Workspaces::make(shape, workers);
+  Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);
   if (!workspaces.ok()) return workspaces.status();
   made.workspaces_ = std::move(workspaces.value());
   return made;
 }
 
-void CoarsenedDots::filter(const ByteTask& task, const Area& area, int worker) const {
-  HWY_DYNAMIC_DISPATCH(filter_dots)(task, taps_, area, workspaces_[worker]);
+void CoarsenedDots::filter(const RowTask& task, const Area& area, int worker) const {
+  HWY_DYNAMIC_DISPATCH(filter_dots)(task, taps_, area, workspaces_.of(worker));
 }
 
 }  // namespace convolve

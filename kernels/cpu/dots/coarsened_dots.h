@@ -23,7 +23,7 @@ class CoarsenedDots final : public ByteFilter {
 
   int strip_width() const override { return strip_width_; }
 
-  void filter(const ByteTask& task, const Area& area, int worker) const override;
+  void filter(const RowTask& task, const Area& area, int worker) const override;
 
  private:
   DotTaps taps_;

@@ -19,6 +19,7 @@
 #include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/bytes/source_rows-inl.h"
+#include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -226,62 +227,93 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
 
 #endif
 
-/// Walks down the area with a ring of lines for each part: each is loaded once per area.
-void filter_pairs(const ByteTask& task, const PairTaps& taps, const Area& area,
-                  const Workspace& workspace) {
-  const int window = 2 * taps.line_pairs();
-  const auto line = [&](int part, int index) {
-    return workspace.source.at<std::uint8_t>(part * window + index % window);
-  };
-  const bool direct = task.lies_alone();
-  const auto lines = reinterpret_cast<const std::uint8_t**>(workspace.table);
-  std::int16_t* sums[kPairRows];
-  for (int r = 0; r < kPairRows; ++r)
-    sums[r] = workspace.sums.at<std::int16_t>(r);
-  const int columns = area.width + taps.width() - 1;
-  const int top = area.y - taps.anchor_y();
-  const SourceRows source(task, area.x - taps.anchor_x(), columns, {kColumnStep, kColumnStep});
-  RowsAhead ahead(task.parts[0].task, task.count, area);
-  int loaded = 0;
-  for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kPairRows) {
-    const int rows = std::min(kPairRows, area.height - y);
-    const int needed = taps.height() + rows - 1;
-    for (; loaded < y + needed; ++loaded) {
-      std::uint8_t* to[kMaxComponents];
-      for (int k = 0; k < task.count; ++k)
-        to[k] = line(k, loaded);
-      source.load(top + loaded, to);
-    }
-    ahead.clear();
-    ahead.read(top + loaded, top + loaded + kPairRows);
-    ahead.write(area.y + y + rows, area.y + std::min(y + rows + kPairRows, area.height));
-    const std::uint8_t* codes[kPairRows][kMaxComponents];
-    for (int k = 0; k < task.count; ++k) {
-      const BytePart& part = task.parts[k];
-      if (part.filtered) {
-        source.for_each_run(columns, [&](int begin, int end, bool in_picture) HWY_ATTR {
-          for (int i = 0; i < window; ++i) {
-            // Below the last row a sum may read any line: nobody wants what comes of it.
-            const int row = y + std::min(i, needed - 1);
-            lines[i] = line(k, row);
-            if (in_picture) lines[i] = source.in_picture(top + row, lines[i]);
-          }
-          sum_columns(
-              lines, taps, begin, end,
-              [&](int x) HWY_ATTR { ahead.fetch(k, columns, x, kColumnStep); }, sums);
-        });
-      }
+/// Rows of an area, each loaded once to a ring of lines for each part.
+class PairedRows {
+ public:
+  using Stored = std::uint8_t;
+  static constexpr int kRows = kPairRows;
+
+  PairedRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
+             const PairTaps& taps)
+      : task_(task.groups[group]),
+        area_(area),
+        workspace_(workspace),
+        taps_(taps),
+        window_(2 * taps.line_pairs()),
+        columns_(area.width + taps.width() - 1),
+        top_(area.y - taps.anchor_y()),
+        source_(task_, area.x - taps.anchor_x(), columns_, {kColumnStep, kColumnStep}),
+        ahead_(task, group, area) {
+    for (int r = 0; r < kPairRows; ++r)
+      sums_[r] = workspace.sums.at<std::int16_t>(r);
+  }
+
+  void filter(int y, int rows, const std::uint8_t* (*codes)[kMaxComponents]) {
+    const bool direct = task_.lies_alone();
+    const int needed = taps_.height() + rows - 1;
+    load(y + needed);
+    ahead_.next_block(top_ + loaded_, kPairRows, area_.y + y + rows);
+    for (int k = 0; k < task_.count; ++k) {
+      const BytePart& part = task_.parts[k];
+      if (part.filtered) sum_part(k, y, needed);
       for (int r = 0; r < rows; ++r) {
         std::uint8_t* const out = direct
-                                      ? part.task.dst_row(area.y + y + r) + area.x
-                                      : workspace.intermediate.at<std::uint8_t>(k * kPairRows + r);
-        codes[r][k] = part.filtered ? out : line(k, y + r + taps.anchor_y()) + taps.anchor_x();
-        if (part.filtered) finish_row(part.task, sums[r], taps, part.digits.start, area.width, out);
+                                      ? part.task.dst_row(area_.y + y + r) + area_.x
+                                      : workspace_.intermediate.at<std::uint8_t>(k * kPairRows + r);
+        codes[r][k] = part.filtered ? out : line(k, y + r + taps_.anchor_y()) + taps_.anchor_x();
+        if (part.filtered)
+          finish_row(part.task, sums_[r], taps_, part.digits.start, area_.width, out);
       }
     }
-    for (int r = 0; r < rows && !direct; ++r)
-      store_parts(task, area.y + y + r, area.x, area.width, codes[r]);
   }
+
+ private:
+  std::uint8_t* line(int part, int index) const {
+    return workspace_.source.at<std::uint8_t>(part * window_ + index % window_);
+  }
+
+  /// Loads the rows before row `end` of the area and its halo.
+  void load(int end) {
+    for (; loaded_ < end; ++loaded_) {
+      std::uint8_t* to[kMaxComponents];
+      for (int k = 0; k < task_.count; ++k)
+        to[k] = line(k, loaded_);
+      source_.load(top_ + loaded_, to);
+    }
+  }
+
+  /// The column sums of part `k` for rows from `y` on, which need `needed` lines.
+  void sum_part(int k, int y, int needed) {
+    const auto lines = reinterpret_cast<const std::uint8_t**>(workspace_.table);
+    source_.for_each_run(columns_, [&](int begin, int end, bool in_picture) HWY_ATTR {
+      for (int i = 0; i < window_; ++i) {
+        // Below the last row a sum may read any line: nobody wants what comes of it.
+        const int row = y + std::min(i, needed - 1);
+        lines[i] = line(k, row);
+        if (in_picture) lines[i] = source_.in_picture(top_ + row, lines[i]);
+      }
+      sum_columns(
+          lines, taps_, begin, end,
+          [&](int x) HWY_ATTR { ahead_.fetch(k, columns_, x, kColumnStep); }, sums_);
+    });
+  }
+
+  const ByteTask& task_;
+  const Area area_;
+  const Workspace& workspace_;
+  const PairTaps& taps_;
+  int window_;
+  int columns_;
+  int top_;  ///< Picture row of the first line.
+  SourceRows source_;
+  RowsAhead ahead_;
+  std::int16_t* sums_[kPairRows];
+  int loaded_ = 0;  ///< Lines.
+};
+
+void filter_pairs(const RowTask& task, const PairTaps& taps, const Area& area,
+                  const Workspace* workspaces) {
+  walk_rows<PairedRows>(task, area, workspaces, taps);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -309,14 +341,14 @@ Result<SeparableDots> SeparableDots::make(const FrameFormat& format, const Mask&
   shape.source_lines = extent.parts * window;
   shape.intermediate_lines = extent.parts * kPairRows;
   shape.table_lines = window;
-  Result<Workspaces> workspaces = Workspaces::make(shape, workers);
+  Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);
   if (!workspaces.ok()) return workspaces.status();
   made.workspaces_ = std::move(workspaces.value());
   return made;
 }
 
-void SeparableDots::filter(const ByteTask& task, const Area& area, int worker) const {
-  HWY_DYNAMIC_DISPATCH(filter_pairs)(task, taps_, area, workspaces_[worker]);
+void SeparableDots::filter(const RowTask& task, const Area& area, int worker) const {
+  HWY_DYNAMIC_DISPATCH(filter_pairs)(task, taps_, area, workspaces_.of(worker));
 }
 
 }  // namespace convolve

@@ -21,7 +21,7 @@ class SeparableDots final : public ByteFilter {
 
   int strip_width() const override { return strip_width_; }
 
-  void filter(const ByteTask& task, const Area& area, int worker) const override;
+  void filter(const RowTask& task, const Area& area, int worker) const override;
 
  private:
   PairTaps taps_;

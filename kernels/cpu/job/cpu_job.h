@@ -45,7 +45,7 @@ class CpuJob final : public Job {
   /// One component, or an unfiltered plane, and the areas it is split into.
   struct Piece {
     WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
-    ByteTask bytes;     ///< Of Work::kBytes.
+    RowTask bytes;      ///< Of Work::kBytes.
     Work work = Work::kCopy;
     int strip_width = 0;
     int strips = 0;
@@ -71,6 +71,9 @@ class CpuJob final : public Job {
   Piece* add_piece(const WeightedTask& task, Work work);
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
+  /// The task of a group of plane `group.plane`.
+  ByteTask make_byte_task(const FrameView& src, const FrameView& dst, const ComponentGroup& group,
+                          const RunArguments& arguments) const;
   /// Adds the pieces of a plane whose components are filtered together.
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);

@@ -133,33 +133,41 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
   }
 }
 
+ByteTask CpuJob::make_byte_task(const FrameView& src, const FrameView& dst,
+                                const ComponentGroup& group, const RunArguments& arguments) const {
+  const int p = group.plane;
+  const PlaneFormat& plane = src.format.planes[p];
+  ByteTask task;
+  for (int k = 0; k < group.count; ++k) {
+    const Component& component = plane.components[group.component[k]];
+    BytePart part;
+    part.task = make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
+    part.task.border = arguments.border;
+    part.task.stop = stop_;
+    part.filtered = component.filtered;
+    set_epilogue(part, component, arguments);
+    task.add(part);
+  }
+  return task;
+}
+
 void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
                         const RunArguments& arguments) {
-  const PlaneFormat& plane = src.format.planes[p];
   ComponentGroup groups[kMaxGroups];
   const int count = component_groups(src.format, groups);
   for (int g = 0; g < count; ++g) {
-    const ComponentGroup& group = groups[g];
-    if (group.plane != p) continue;
-    ByteTask task;
-    for (int k = 0; k < group.count; ++k) {
-      const Component& component = plane.components[group.component[k]];
-      ComponentTask part =
-          make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
-      part.border = arguments.border;
-      part.stop = stop_;
-      if (!group.any_filtered) {
-        add_piece({part, {}, {}}, Work::kCopy);
-        continue;
-      }
-      BytePart byte_part;
-      byte_part.task = part;
-      byte_part.filtered = component.filtered;
-      set_epilogue(byte_part, component, arguments);
-      task.add(byte_part);
+    if (groups[g].plane != p) continue;
+    const ByteTask task = make_byte_task(src, dst, groups[g], arguments);
+    RowTask rows;
+    rows.groups[rows.count++] = task;
+    if (g + 1 < count && take_turns(src.format, groups[g], groups[g + 1])) {
+      rows.groups[rows.count++] = make_byte_task(src, dst, groups[++g], arguments);
+    } else if (!groups[g].any_filtered) {
+      for (int k = 0; k < task.count; ++k)
+        add_piece({task.parts[k].task, {}, {}}, Work::kCopy);
+      continue;
     }
-    if (task.count == 0) continue;
-    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = task;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = rows;
   }
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Pictures so wide that the CPU filters them in strips, and so low that its workers meet at the
+// same rows: against the exact reference, with arrangements of components that it parts and puts
+// together in each of its ways, and with each of its kernels. The bytes beside the rows must stay.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/convolver.h"
+#include "kernels/reference/reference.h"
+#include "tests/kernels/class_frames.h"
+#include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/test_masks.h"
+
+namespace convolve::testing {
+namespace {
+
+/// Whole pixels of two, and a row that ends within one.
+constexpr int kWidths[] = {15360, 9999};
+constexpr int kHeight = 24;
+constexpr int kRounds = 3;
+
+void expect_right_frames(const FrameFormat& format, const TestMask& mask, Border border) {
+  GuardedFrame source(format, 0, false), wanted(format, 0, false), made(format, 0, false);
+  fill_frame(source.view(), 5);
+  RunArguments arguments;
+  arguments.border = border;
+  reference_run(source.view(), wanted.view(), mask.mask, arguments);
+  DeviceOptions device_options;
+  device_options.threads = 4;
+  auto device = open_device(BackendKind::kCpu, device_options);
+  ASSERT_TRUE(device.ok());
+  auto convolver = Convolver::create(format, mask.mask, {}, device.value());
+  ASSERT_TRUE(convolver.ok()) << convolver.status().message();
+  for (int round = 0; round < kRounds; ++round) {
+    made.poison();
+    ASSERT_TRUE(convolver.value()->run(source.view(), made.view(), arguments).ok());
+    ASSERT_TRUE(made.guards_intact());
+    ASSERT_EQ(find_fault(made.view(), wanted.view(), {}), "") << "round " << round;
+  }
+}
+
+class Strips : public ::testing::TestWithParam<Arrangement> {};
+
+TEST_P(Strips, AreThoseOfTheReference) {
+  const std::vector<TestMaskPtr> masks = {
+      random_mask(5, 5, Weights::kRational), random_rank1_mask(9, 7, Weights::kRational),
+      box_mask(5, 5, Weights::kRational), box_mask(15, 7, Weights::kRational),
+      tap_mask(5, 3, 1, 2, 3, 4)};
+  for (const SampleType& samples : {kU8, kU10High})
+    for (const int width : kWidths)
+      for (const TestMaskPtr& mask : masks) {
+        SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(width) + " " + mask->name);
+        expect_right_frames(make_format(GetParam(), samples, Levels::kLimited, width, kHeight),
+                            *mask, width % 2 == 0 ? Border::kMirror : Border::kWrap);
+        if (HasFailure()) return;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(Arrangements, Strips,
+                         ::testing::Values(Arrangement::kPacked1, Arrangement::kRgba,
+                                           Arrangement::kNv12, Arrangement::kYuy2,
+                                           Arrangement::kUyvyLuma, Arrangement::kYvyuChroma),
+                         [](const auto& test) {
+                           std::string name;
+                           for (const char c : std::string(arrangement_name(test.param)))
+                             if (std::isalnum(static_cast<unsigned char>(c)) != 0) name += c;
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace convolve::testing
