@@ -22,31 +22,31 @@ CpuCostConstants avx3_dl() {
           {{
               // frame, rows, MB, samples, work, apart, double, divided
               // basic: within 8 %
-              {{0, 0, 2738, 0, 1132, 0, 0, 0}},
+              {{0, 0, 2628, 0, 1095, 0, 0, 0}},
               // sums in digits: within 1 %
-              {{0, 0, 13750, 0, 2924, 0, 0, 0}},
-              // coarsened float32: within 38 %
-              {{0, 0, 25.8, 174.8, 10.09, 311.2, 109.1, 89.99}},
-              // coarsened float64: within 31 %
-              {{0, 0, 165.4, 0, 18.28, 0, 0, 0}},
-              // coarsened-dots of bytes: within 22 %
-              {{5.657, 0, 30.39, 0, 7.743, 91.48, 0, 0}},
-              // coarsened-dots of two bytes: within 29 %
-              {{0, 21.36, 35.42, 0, 7.795, 40.15, 58.38, 0}},
-              // separable float32: within 43 %
-              {{4.528, 0, 1.289, 161, 11.47, 299.9, 148.1, 51.69}},
-              // separable float64: within 18 %
-              {{0, 0, 0.3934, 0, 27.24, 0, 511.3, 0}},
-              // separable-dots: within 37 %
-              {{8.609, 3.643, 50.22, 0, 5.676, 98.55, 0, 599.2}},
-              // separable-spline: within 33 %
-              {{65.28, 593.8, 537.2, 0, 35.91, 0, 0, 0}},
-              // box-runs of bytes: within 36 %
-              {{10.93, 0, 23.68, 96.31, 127.5, 172.5, 105.4, 96.31}},
-              // box-runs: within 20 %
-              {{0, 0, 135.1, 0, 1534, 343.6, 120.9, 9.725}},
-              // shift: within 53 %
-              {{1.982, 0, 13.56, 29.7, 0, 285.2, 0, 0}},
+              {{0, 0, 13130, 0, 2822, 0, 0, 0}},
+              // coarsened float32: within 36 %
+              {{1.291, 0, 32.43, 127, 9.518, 315.7, 14.89, 63.59}},
+              // coarsened float64: within 19 %
+              {{0, 0, 0, 0, 17.25, 0, 580.1, 0}},
+              // coarsened-dots of bytes: within 28 %
+              {{7.483, 0, 31.61, 0, 7.656, 56.86, 0, 0}},
+              // coarsened-dots of two bytes: within 30 %
+              {{1.806, 15.13, 31.94, 0, 7.638, 51.65, 60.36, 0}},
+              // separable float32: within 40 %
+              {{6.45, 0, 3.897, 146.5, 11.24, 280.1, 81.67, 20.48}},
+              // separable float64: within 17 %
+              {{0, 0, 1.242, 446.8, 25.68, 0, 0, 0}},
+              // separable-dots: within 29 %
+              {{9.938, 1.37, 54.63, 0, 5.561, 67.58, 0, 624.2}},
+              // separable-spline: within 32 %
+              {{87.73, 374.2, 586.8, 0, 28.44, 0, 0, 0}},
+              // box-runs of bytes: within 35 %
+              {{9.607, 4.565, 28.72, 90.88, 145.4, 79.5, 73.44, 82.08}},
+              // box-runs: within 27 %
+              {{0, 0, 118.2, 0, 1386, 313, 111.8, 20.93}},
+              // shift: within 46 %
+              {{1.235, 0, 19.87, 15.35, 0, 276.3, 0, 0}},
           }}};
 }
 
@@ -57,32 +57,32 @@ CpuCostConstants avx3() {
           DotProducts::kPairs,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
-              // basic: within 6 %
-              {{0, 0, 2726, 0, 1141, 0, 0, 0}},
-              // sums in digits: within 1 %
-              {{0, 0, 13640, 0, 2974, 0, 0, 0}},
-              // coarsened float32: within 48 %
-              {{0, 0, 31.12, 145.8, 10.19, 374.2, 120.9, 103.4}},
-              // coarsened float64: within 27 %
-              {{0, 0, 0, 0, 18.49, 0, 661.5, 0}},
-              // coarsened-dots of bytes: within 16 %
-              {{3.864, 0, 48.17, 0, 9.115, 79, 0, 0}},
-              // coarsened-dots of two bytes: within 28 %
-              {{0.5404, 17.83, 39.04, 0, 8.931, 39.83, 52.84, 0}},
-              // separable float32: within 43 %
-              {{3.375, 0, 2.048, 165.2, 11.76, 302.7, 142.2, 53.2}},
-              // separable float64: within 18 %
-              {{0, 0, 0, 0, 27.25, 0, 528.7, 0}},
-              // separable-dots: within 39 %
-              {{7.838, 3.141, 55.49, 0, 6.765, 89.37, 0, 664.5}},
+              // basic: within 9 %
+              {{0, 0, 2267, 0, 1161, 0, 0, 0}},
+              // sums in digits: within 2 %
+              {{0, 0, 13130, 0, 2923, 0, 0, 0}},
+              // coarsened float32: within 34 %
+              {{1.011, 0, 32.98, 123.3, 9.694, 330.5, 86.11, 83.5}},
+              // coarsened float64: within 18 %
+              {{0, 0, 146, 0, 17.58, 0, 0, 0}},
+              // coarsened-dots of bytes: within 27 %
+              {{2.64, 12.72, 42.55, 0, 9.005, 77.54, 0, 0}},
+              // coarsened-dots of two bytes: within 27 %
+              {{0.6056, 18.22, 35.27, 0, 8.958, 33.15, 43.84, 0}},
+              // separable float32: within 32 %
+              {{5.617, 0, 3.171, 146.8, 11.57, 285.9, 105.3, 40.32}},
+              // separable float64: within 17 %
+              {{0, 0, 1.655, 0, 26.25, 0, 451.7, 0}},
+              // separable-dots: within 23 %
+              {{7.813, 6.607, 51.62, 0, 7.017, 69.3, 0, 465}},
               // separable-spline: within 28 %
-              {{80.47, 479.9, 585.5, 0, 33.09, 0, 0, 0}},
-              // box-runs of bytes: within 35 %
-              {{11.78, 0, 25.34, 94.85, 137.5, 168.3, 107.5, 107.6}},
-              // box-runs: within 19 %
-              {{0, 0, 136.8, 0, 1618, 322.3, 107.5, 8.274}},
-              // shift: within 38 %
-              {{1.435, 0, 15.11, 28.25, 0, 298.2, 0, 0}},
+              {{0, 813.9, 507.4, 0, 26.94, 0, 0, 0}},
+              // box-runs of bytes: within 37 %
+              {{9.369, 5.421, 28.1, 91.74, 152.2, 89.75, 68.37, 78.48}},
+              // box-runs: within 23 %
+              {{0, 0, 125.8, 0, 1411, 226.1, 108.6, 17.55}},
+              // shift: within 37 %
+              {{0.9548, 0, 19.43, 19.54, 0, 260.7, 0, 0}},
           }}};
 }
 
@@ -93,32 +93,32 @@ CpuCostConstants avx2() {
           DotProducts::kPairs,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
-              // basic: within 6 %
-              {{0, 0, 2743, 0, 1145, 0, 0, 0}},
-              // sums in digits: within 3 %
-              {{0, 119.2, 13850, 0, 2960, 0, 0, 0}},
-              // coarsened float32: within 26 %
-              {{0, 0, 40.43, 170.7, 16.9, 560.5, 149.8, 31.93}},
-              // coarsened float64: within 5 %
-              {{0, 0, 0, 0, 32.18, 1836, 674.6, 0}},
-              // coarsened-dots of bytes: within 7 %
-              {{4.01, 0, 73.21, 0, 17.85, 91.62, 0, 0}},
-              // coarsened-dots of two bytes: within 39 %
-              {{3.866, 2.579, 73.74, 0, 18.66, 0, 97.45, 0}},
-              // separable float32: within 26 %
-              {{0, 5.802, 0, 282.3, 21.34, 532.5, 179.8, 84.16}},
-              // separable float64: within 28 %
-              {{2.974, 0, 0, 665.1, 40.45, 0, 0, 0}},
-              // separable-dots: within 26 %
-              {{8.033, 0, 85.56, 0, 15.07, 82.78, 0, 1326}},
+              // basic: within 32 %
+              {{0, 0, 42.58, 0, 1554, 0, 0, 0}},
+              // sums in digits: within 2 %
+              {{3.994, 0, 13100, 0, 2838, 0, 0, 0}},
+              // coarsened float32: within 24 %
+              {{0, 0, 65.07, 90.45, 16, 615.9, 127.3, 13.05}},
+              // coarsened float64: within 7 %
+              {{0, 19.7, 152.8, 0, 31.27, 88.95, 0, 0}},
+              // coarsened-dots of bytes: within 33 %
+              {{3.778, 0, 51.8, 0, 18.14, 76.84, 0, 0}},
+              // coarsened-dots of two bytes: within 42 %
+              {{5.35, 0, 56.27, 0, 18.8, 0, 84.67, 0}},
+              // separable float32: within 42 %
+              {{1.373, 8.895, 1.262, 255.6, 20.43, 521.8, 172, 77.1}},
+              // separable float64: within 12 %
+              {{9.294, 0, 3.184, 551.6, 39.23, 0, 0, 0}},
+              // separable-dots: within 24 %
+              {{7.758, 0, 69.95, 0, 13.67, 78.15, 0, 526.6}},
               // separable-spline: within 29 %
-              {{120, 296.8, 826.9, 0, 36.87, 0, 0, 0}},
-              // box-runs of bytes: within 36 %
-              {{9.394, 0, 41.33, 120.3, 207, 146.4, 130.9, 154.6}},
-              // box-runs: within 31 %
-              {{0, 0, 173.3, 0, 1480, 550, 179, 19.76}},
-              // shift: within 49 %
-              {{1.887, 0, 11.61, 40.09, 0, 377.3, 0, 0}},
+              {{140.7, 162, 798.3, 0, 40.45, 0, 0, 0}},
+              // box-runs of bytes: within 31 %
+              {{8.963, 0, 44.34, 107.4, 210.5, 94.08, 119, 115.1}},
+              // box-runs: within 16 %
+              {{0, 0, 168.6, 0, 1449, 538.7, 123.1, 8.072}},
+              // shift: within 45 %
+              {{1.043, 0, 26.71, 10.85, 0, 359.6, 0, 0}},
           }}};
 }
 
@@ -129,32 +129,32 @@ CpuCostConstants sse4() {
           DotProducts::kPairs,
           {{
               // frame, rows, MB, samples, work, apart, double, divided
-              // basic: within 5 %
-              {{0, 0, 2860, 0, 1141, 0, 0, 0}},
-              // sums in digits: within 2 %
-              {{0, 44.29, 13640, 0, 3011, 0, 0, 0}},
-              // coarsened float32: within 28 %
-              {{0, 0, 49.85, 307.9, 45.67, 591.9, 106.6, 731.1}},
-              // coarsened float64: within 10 %
-              {{0, 3.965, 182.6, 0, 114.7, 17710, 0, 0}},
-              // coarsened-dots of bytes: within 35 %
-              {{2.17, 0, 142.5, 0, 41.86, 107.7, 0, 0}},
-              // coarsened-dots of two bytes: within 38 %
-              {{9.2, 0, 114, 0, 43.08, 0, 125, 772.8}},
-              // separable float32: within 19 %
-              {{2.656, 0.2019, 0, 501.4, 50.4, 560.3, 313.1, 792}},
+              // basic: within 10 %
+              {{0, 0, 2353, 0, 1135, 0, 0, 0}},
+              // sums in digits: within 1 %
+              {{0, 0, 13280, 0, 2819, 0, 0, 0}},
+              // coarsened float32: within 31 %
+              {{2.062, 0, 43, 263.7, 43.1, 643.7, 198.5, 697.5}},
+              // coarsened float64: within 7 %
+              {{9.379, 0, 125.5, 0, 108.8, 17440, 0, 0}},
+              // coarsened-dots of bytes: within 12 %
+              {{4.456, 0, 70.7, 0, 46.58, 86.96, 0, 0}},
+              // coarsened-dots of two bytes: within 31 %
+              {{6.458, 0, 85.4, 0, 45.16, 0, 119.9, 860.3}},
+              // separable float32: within 12 %
+              {{1.467, 10.8, 0, 484.3, 46.02, 518.2, 336.6, 773.3}},
               // separable float64: within 15 %
-              {{0, 27.31, 1.586, 677, 137, 0, 0, 0}},
-              // separable-dots: within 25 %
-              {{7.497, 0, 158.9, 0, 33.95, 128.6, 0, 1323}},
+              {{0, 0, 2.648, 579.7, 130.1, 0, 0, 0}},
+              // separable-dots: within 29 %
+              {{8.227, 0, 146.8, 0, 26.12, 72.26, 0, 2666}},
               // separable-spline: within 31 %
-              {{117.4, 532.9, 1368, 0, 94.29, 0, 0, 0}},
-              // box-runs of bytes: within 44 %
-              {{7.153, 0, 69.6, 138.3, 393.5, 224.5, 179.7, 1033}},
-              // box-runs: within 10 %
-              {{0, 0, 254.1, 0, 1740, 735.6, 345.7, 707.9}},
-              // shift: within 80 %
-              {{1.37, 0, 19.57, 16.06, 0, 414.2, 0, 0}},
+              {{62.38, 721.5, 1275, 0, 104.1, 0, 0, 0}},
+              // box-runs of bytes: within 36 %
+              {{7.488, 0, 73.88, 135.4, 376, 119.4, 156.2, 990.2}},
+              // box-runs: within 7 %
+              {{0, 0, 237.4, 0, 1591, 617.8, 163.3, 715.4}},
+              // shift: within 74 %
+              {{1.004, 0, 18.23, 21.29, 0, 365.1, 0, 0}},
           }}};
 }
 
