@@ -234,16 +234,18 @@ class BoxRows {
         ahead_(task, group, area) {}
 
   void filter(int y, int, const std::uint8_t* (*codes)[kMaxComponents]) {
-    if (y == 0) start();
+    if (y == 0 && !start()) return;
     const int gained = top_ + y + mask_.height - 1;
     source_.load(gained, lines_.line);
     if (y > 0) source_.load(top_ + y - 1, lines_.above);
     ahead_.next_block(gained + kRowsAhead, 1, area_.y + y + kRowsAhead);
-    for (int k = 0; k < task_.count; ++k)
+    for (int k = 0; k < task_.count; ++k) {
+      if (!task_.parts[k].filtered) continue;
       if (y == 0)
         add_row(source_, gained, lines_.line[k], columns_, lines_.sums[k]);
       else
         change_row(k, gained, top_ + y - 1);
+    }
     for (int k = 0; k < task_.count; ++k) {
       const ComponentTask& part = task_.parts[k].task;
       std::uint8_t* const out =
@@ -257,16 +259,18 @@ class BoxRows {
   }
 
  private:
-  /// Adds up the rows before the last one below the mask, unless the frame is no longer wanted.
-  void start() {
+  /// Adds up the rows before the last one below the mask. False if the frame is no longer wanted.
+  bool start() {
     for (int k = 0; k < task_.count; ++k)
       std::fill_n(lines_.sums[k], columns_ + 1, Sum{0});
     for (int i = 0; i < mask_.height - 1; ++i) {
-      if (task_.parts[0].task.stopped()) return;
+      if (task_.parts[0].task.stopped()) return false;
       source_.load(top_ + i, lines_.line);
       for (int k = 0; k < task_.count; ++k)
-        add_row(source_, top_ + i, lines_.line[k], columns_, lines_.sums[k]);
+        if (task_.parts[k].filtered)
+          add_row(source_, top_ + i, lines_.line[k], columns_, lines_.sums[k]);
     }
+    return true;
   }
 
   /// Adds picture row `gained` to the sums of part `k`, and subtracts row `lost`.

@@ -244,6 +244,7 @@ class NarrowBoxRows {
                   std::uint16_t{0});
     for (int n = 0; n < height_ - 1; ++n) {
       source_.load(top_ + n, lines_.line);
+      ahead_.next_block(top_ + n + kRowsAhead, 1, area_.y + area_.height);
       for (int k = 0; k < task_.count; ++k)
         for_each_run(n, k, [&](const std::uint8_t* cells, int begin, int end) HWY_ATTR {
           add_windows<kWidth>(cells, begin, end, sums_of(n, k));

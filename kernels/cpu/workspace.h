@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The scratch memory of one worker, made when a plan is prepared, so that frames allocate nothing.
+// The scratch memory of workers, made when a plan is prepared, so that frames allocate nothing.
 #pragma once
 
 #include <hwy/aligned_allocator.h>
@@ -41,7 +41,7 @@ struct Workspace {
   const void** table = nullptr;  ///< The lines that a block of output rows reads, top to bottom.
 };
 
-/// How much of each a worker needs. Cells are of the accumulator's size.
+/// How much of each a workspace has. Cells are of the accumulator's size.
 struct WorkspaceShape {
   std::size_t cell_bytes = sizeof(float);
   int strip_width = 0;   ///< Output columns of the widest strip.

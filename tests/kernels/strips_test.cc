@@ -19,8 +19,8 @@ namespace convolve::testing {
 namespace {
 
 /// Whole pixels of two, and a row that ends within one.
-constexpr int kWidths[] = {15360, 9999};
-constexpr int kHeight = 24;
+constexpr int kWidths[] = {30720, 27001};
+constexpr int kHeight = 12;
 constexpr int kRounds = 3;
 
 void expect_right_frames(const FrameFormat& format, const TestMask& mask, Border border) {

@@ -200,7 +200,7 @@ CPU = [
     Fault("turns-chroma-in-the-place-of-luma", "kernels/cpu/bytes/store_lines-inl.h",
           "first < other, area.width", "first > other, area.width"),
     Fault("turns-first-chroma-twice", "kernels/cpu/bytes/store_lines-inl.h",
-          "hn::LoadU(d_half, second + i / 2)", "hn::LoadU(d_half, first + i / 2)"),
+          "hn::LoadU(d_half, upper + i / 2)", "hn::LoadU(d_half, lower + i / 2)"),
     Fault("turns-chroma-of-lumas-columns", "kernels/cpu/bytes/byte_task.cc",
           "{area.x / 2, area.y,", "{area.x, area.y,"),
     Fault("turns-both-in-one-workspace", "kernels/cpu/bytes/walk_rows-inl.h",

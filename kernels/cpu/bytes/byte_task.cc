@@ -13,6 +13,10 @@ void ByteTask::add(const BytePart& part) {
   parts[k] = part;
 }
 
+bool ByteTask::any_filtered() const {
+  return std::any_of(parts, parts + count, [](const BytePart& part) { return part.filtered; });
+}
+
 Area RowTask::area_of(int g, const Area& area) const {
   if (g == 0) return area;
   return {area.x / 2, area.y, divide_up(area.width, 2), area.height};

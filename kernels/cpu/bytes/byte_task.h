@@ -25,6 +25,7 @@ struct ByteTask {
   int count = 0;
 
   void add(const BytePart& part);
+  bool any_filtered() const;
   /// True if the parts are all samples of a pixel.
   bool whole_pixels() const {
     const int bytes = parts[0].task.sample_bytes;

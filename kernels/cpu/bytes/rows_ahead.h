@@ -24,10 +24,11 @@ class RowsAhead {
         offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
         parts_(parts) {}
 
-  /// For a kernel that does so with each group of `task`. The first group fetches for all.
+  /// For a kernel that does so with each group of `task`. The first one that is filtered fetches
+  /// for all.
   RowsAhead(const RowTask& task, int group, const Area& area)
       : RowsAhead(task.groups[group].parts[0].task, task.groups[group].count, area) {
-    fetches_ = group == 0;
+    fetches_ = group == (task.groups[0].any_filtered() ? 0 : 1);
   }
 
   /// From now on `rows` rows of the source from `y` on are fetched, of which those outside of the
@@ -48,6 +49,7 @@ class RowsAhead {
     // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
     // one.
     asm volatile("");
+    if (sources_ + outputs_ == 0) return;
     const unsigned done = static_cast<unsigned>(part * width + x);
     const unsigned step = static_cast<unsigned>(first_.step);
     unsigned begin = done * step, end = (done + static_cast<unsigned>(count)) * step;

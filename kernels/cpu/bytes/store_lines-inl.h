@@ -109,12 +109,15 @@ HWY_INLINE int store_turns(const Stored* luma, const Stored* const* chroma, bool
   const hn::RepartitionToWide<decltype(d)> d_pair;
   const hn::Rebind<Stored, decltype(d_pair)> d_half;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const Stored *const first = chroma[0], *const second = chroma[1];
+  // Of a pair as one number, the sample that comes first in memory is the lower half, or the upper
+  // one on a machine that begins with that.
+  constexpr bool kBigEndian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+  const Stored *const lower = chroma[kBigEndian ? 1 : 0], *const upper = chroma[kBigEndian ? 0 : 1];
   auto* const to = reinterpret_cast<Stored*>(out);
   int i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto low = hn::PromoteTo(d_pair, hn::LoadU(d_half, first + i / 2));
-    const auto high = hn::PromoteTo(d_pair, hn::LoadU(d_half, second + i / 2));
+    const auto low = hn::PromoteTo(d_pair, hn::LoadU(d_half, lower + i / 2));
+    const auto high = hn::PromoteTo(d_pair, hn::LoadU(d_half, upper + i / 2));
     const auto pairs = hn::BitCast(d, hn::Or(low, hn::ShiftLeft<8 * sizeof(Stored)>(high)));
     const auto light = hn::LoadU(d, luma + i);
     if (luma_first)

@@ -32,6 +32,8 @@ namespace HWY_NAMESPACE {
 ///
 /// which filters rows `y` .. `y` + `rows` - 1 of the area, kRows of them but at its end, and leaves
 /// in samples[r][k] where row `y` + r of part k lies: in the picture if the part lies alone there.
+/// Samples of two bytes that are not filtered lie in the source only. Once the frame is no longer
+/// wanted nothing need be left.
 template <class Rows, class... Arguments>
 HWY_INLINE void walk_rows(const RowTask& task, const Area& area, const Workspace* workspaces,
                           const Arguments&... arguments) {
@@ -46,6 +48,7 @@ HWY_INLINE void walk_rows(const RowTask& task, const Area& area, const Workspace
     const int rows = std::min(Rows::kRows, area.height - y);
     rows_of_first.filter(y, rows, samples);
     if (rows_of_second) rows_of_second->filter(y, rows, chroma);
+    if (first.parts[0].task.stopped()) return;
     for (int r = 0; r < rows && !first.lies_alone(); ++r)
       if (rows_of_second)
         store_turns(task, area.y + y + r, area, samples[r][0], chroma[r]);

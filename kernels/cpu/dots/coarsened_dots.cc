@@ -111,7 +111,7 @@ class DotRows {
 
   /// Points the table to the lines of part `k` from row `y` on, `needed` of them.
   HWY_INLINE void set_table(int k, int y, int needed, bool in_picture) const {
-    const void** const table = workspace_.table;
+    const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
     const int lines = taps_.height() + kRows - 1, ring = ring_;
     for (int i = 0, at = y % ring; i < needed; ++i) {
       const std::uint8_t* const loaded = line(k, at);

@@ -123,7 +123,12 @@ Status CpuJob::allocate(const FrameFormat& format) {
   if (plan_.weighted) {
     if (Status status = allocate_weighted(format); !status.ok()) return status;
   }
-  if (bytes_ != nullptr) return {};
+  if (bytes_ != nullptr) {
+    // Decided for the plan: frames may have fewer columns, and workspaces are as many as these
+    // need.
+    takes_turns_ = largest_group(format).groups > 1;
+    return {};
+  }
   if (const SplineMask* spline = weights_->as<SplineMask>()) {
     Result<SeparableSpline> made = SeparableSpline::make(format, mask(), *spline, workers_);
     if (!made.ok()) return made.status();

@@ -95,7 +95,8 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
-  std::unique_ptr<ByteFilter> bytes_;  ///< If the form has code of its own for 8-bit samples.
+  std::unique_ptr<ByteFilter> bytes_;  ///< If the form reads lines of bytes.
+  bool takes_turns_ = false;           ///< Its workers have memory for two groups.
   std::optional<SeparableSpline> spline_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;

@@ -145,7 +145,7 @@ ByteTask CpuJob::make_byte_task(const FrameView& src, const FrameView& dst,
     part.task.border = arguments.border;
     part.task.stop = stop_;
     part.filtered = component.filtered;
-    set_epilogue(part, component, arguments);
+    if (component.filtered) set_epilogue(part, component, arguments);
     task.add(part);
   }
   return task;
@@ -160,7 +160,7 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
     const ByteTask task = make_byte_task(src, dst, groups[g], arguments);
     RowTask rows;
     rows.groups[rows.count++] = task;
-    if (g + 1 < count && take_turns(src.format, groups[g], groups[g + 1])) {
+    if (takes_turns_ && g + 1 < count && take_turns(src.format, groups[g], groups[g + 1])) {
       rows.groups[rows.count++] = make_byte_task(src, dst, groups[++g], arguments);
     } else if (!groups[g].any_filtered) {
       for (int k = 0; k < task.count; ++k)
