@@ -49,7 +49,6 @@ class RowsAhead {
     // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
     // one.
     asm volatile("");
-    if (sources_ + outputs_ == 0) return;
     const unsigned done = static_cast<unsigned>(part * width + x);
     const unsigned step = static_cast<unsigned>(first_.step);
     unsigned begin = done * step, end = (done + static_cast<unsigned>(count)) * step;
