@@ -195,7 +195,7 @@ HWY_INLINE void finish_columns(const BytePart& part, const Sum* sums, int width,
                                          codes_of(load_windows(windows, i + words, none)),
                                          codes_of(load_windows(windows, i + 2 * words, none)),
                                          codes_of(load_windows(windows, i + 3 * words, none))};
-        store_codes(pack_words_in_order(codes), made - i, out + begin + i);
+        store_codes(Bytes(), pack_words_in_order(codes), made - i, out + begin + i);
       }
 #endif
     }

@@ -112,12 +112,12 @@ HWY_INLINE hn::Vec<Bytes> pack_words_in_order(const hn::Vec<Words> (&words)[4]) 
 }
 
 /// Stores as many codes as fill a vector, or `count` if that is less.
-HWY_INLINE void store_codes(hn::Vec<Bytes> codes, int count, std::uint8_t* out) {
-  const Bytes d;
+template <class D>
+HWY_INLINE void store_codes(D d, hn::Vec<D> codes, int count, std::uint8_t* out) {
   if (count >= static_cast<int>(hn::Lanes(d))) {
     hn::StoreU(codes, d, out);
   } else {
-    HWY_ALIGN std::uint8_t last[hn::MaxLanes(Bytes())];
+    HWY_ALIGN std::uint8_t last[hn::MaxLanes(d)];
     hn::Store(codes, d, last);
     std::memcpy(out, last, static_cast<std::size_t>(count));
   }
@@ -141,26 +141,35 @@ HWY_INLINE void take_blocks_in_turn(hn::Vec<WidePairs>& a, hn::Vec<WidePairs>& b
   }
 }
 
-/// Stores codes of two bytes, the first ones in `first`, as samples: as many as fill both vectors,
-/// or `count` if that is less.
-HWY_INLINE void store_wide_pairs(hn::Vec<WidePairs> first, hn::Vec<WidePairs> second,
-                                 SampleLayout layout, int count, std::uint8_t* out) {
+/// Codes of two bytes as samples.
+HWY_INLINE hn::Vec<WidePairs> encode_wide(hn::Vec<WidePairs> code, SampleLayout layout) {
+  code = hn::Min(code, hn::Set(WidePairs(), static_cast<std::uint16_t>(layout.max_code)));
+  code = hn::ShiftLeftSame(code, layout.shift);
+  return layout.swap ? hn::Or(hn::ShiftLeft<8>(code), hn::ShiftRight<8>(code)) : code;
+}
+
+/// Stores codes of two bytes as samples: as many as fill a vector, or `count` if that is less.
+HWY_INLINE void store_wide_pairs(hn::Vec<WidePairs> codes, SampleLayout layout, int count,
+                                 std::uint8_t* out) {
   const WidePairs d;
-  const auto encode = [&](hn::Vec<WidePairs> code) HWY_ATTR {
-    code = hn::Min(code, hn::Set(d, static_cast<std::uint16_t>(layout.max_code)));
-    code = hn::ShiftLeftSame(code, layout.shift);
-    return layout.swap ? hn::Or(hn::ShiftLeft<8>(code), hn::ShiftRight<8>(code)) : code;
-  };
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(WidePairs()));
-  if (count >= 2 * kLanes) {
-    hn::StoreU(encode(first), d, reinterpret_cast<std::uint16_t*>(out));
-    hn::StoreU(encode(second), d, reinterpret_cast<std::uint16_t*>(out) + kLanes);
+  const auto samples = encode_wide(codes, layout);
+  if (count >= kLanes) {
+    hn::StoreU(samples, d, reinterpret_cast<std::uint16_t*>(out));
   } else {
-    HWY_ALIGN std::uint16_t last[2 * kLanes];
-    hn::Store(encode(first), d, last);
-    hn::Store(encode(second), d, last + kLanes);
+    HWY_ALIGN std::uint16_t last[kLanes];
+    hn::Store(samples, d, last);
     std::memcpy(out, last, static_cast<std::size_t>(count) * sizeof *last);
   }
+}
+
+/// The same with the codes of two vectors, those in `first` first.
+HWY_INLINE void store_wide_pairs(hn::Vec<WidePairs> first, hn::Vec<WidePairs> second,
+                                 SampleLayout layout, int count, std::uint8_t* out) {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(WidePairs()));
+  store_wide_pairs(first, layout, count, out);
+  if (count > kLanes)
+    store_wide_pairs(second, layout, count - kLanes, out + kLanes * sizeof(std::uint16_t));
 }
 
 /// Clamps codes and stores them as samples of two bytes, as many as fill four vectors, or `count`

@@ -42,16 +42,12 @@ DotPairs::DotPairs(const Mask& mask, const DigitWeights& weights)
     : height_(mask.height),
       pairs_(divide_up(mask.width, 2)),
       parts_(parts_of(weights.values, weights.wide ? 2 : 1)) {
-  const int lines = height_ + kMostDotPairRows - 1;
-  words_.reserve(static_cast<std::size_t>(parts_) * lines * words_of_line());
+  words_.reserve(static_cast<std::size_t>(parts_) * static_cast<std::size_t>(height_) *
+                 static_cast<std::size_t>(pairs_));
   for (int part = 0; part < parts_; ++part)
-    for (int line = 0; line < lines; ++line)
+    for (int first = 0; first < height_; first += kPairChunk)
       for (int j = 0; j < mask.width; j += 2)
-        for (int i = line; i > line - kMostDotPairRows; --i) {
-          if (i < 0 || i >= height_) {
-            words_.push_back(0);
-            continue;
-          }
+        for (int i = first; i < std::min(first + kPairChunk, height_); ++i) {
           const std::int32_t* const row =
               weights.values.data() + static_cast<std::ptrdiff_t>(i) * mask.width;
           const std::int32_t second = j + 1 < mask.width ? row[j + 1] : 0;

@@ -11,8 +11,8 @@
 
 namespace convolve {
 
-/// Output rows that are computed together, at most.
-inline constexpr int kMostDotPairRows = 6;
+/// Rows of the mask whose weights registers hold together, at most.
+inline constexpr int kPairChunk = 5;
 
 /// A mask in whole numbers, packed as pairs, in as few parts as have 16 bits: mostly one for
 /// weights of one or two digits of 8 bits, two for those of three, of which the first is the lowest
@@ -28,15 +28,12 @@ class DotPairs {
   int pairs() const { return pairs_; }
   int parts() const { return parts_; }
 
-  /// Part `part` of all weights, as lines of a block of output rows need them: for each of height()
-  /// + kMostDotPairRows - 1 lines and each of pairs() pairs the words of kMostDotPairRows output
-  /// rows, of which row r sees mask row line - r, or zeros if there is none. The first of two
-  /// columns is in the lower half.
-  const std::int32_t* part(int part) const {
-    return words_.data() + static_cast<std::size_t>(part) * words_of_line() *
-                               static_cast<std::size_t>(height_ + kMostDotPairRows - 1);
+  /// Part `part` of the weights of rows `row` .. `row` + n - 1 of the mask, where `row` is a
+  /// multiple of kPairChunk and n is kPairChunk, or less if there are no more: for each of pairs()
+  /// pairs the words of these n rows. The first of two columns is in the lower half of a word.
+  const std::int32_t* chunk(int part, int row) const {
+    return words_.data() + (static_cast<std::ptrdiff_t>(part) * height_ + row) * pairs_;
   }
-  int words_of_line() const { return pairs_ * kMostDotPairRows; }
 
  private:
   int height_ = 1;

@@ -201,13 +201,13 @@ HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block,
 
 /// Sums that registers keep, in memory: those whose address is given away to a function that is not
 /// inlined would lie there from the beginning.
-template <int kRows>
-HWY_INLINE void copy_sums(const hn::Vec<Words> (&sum)[kRows][kDotVectors],
-                          hn::Vec<Words> (&copy)[kRows][kDotVectors]) {
+template <int kRows, int kVectors>
+HWY_INLINE void copy_sums(const hn::Vec<Words> (&sum)[kRows][kVectors],
+                          hn::Vec<Words> (&copy)[kRows][kVectors]) {
   HWY_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     HWY_UNROLL(4)
-    for (int k = 0; k < kDotVectors; ++k)
+    for (int k = 0; k < kVectors; ++k)
       copy[r][k] = sum[r][k];
   }
 }
@@ -255,15 +255,17 @@ template <class StoredSample>
 struct QuadTile {
   using Stored = StoredSample;
   using Sums = DotSums;
-  static constexpr int kRows = kDotRows;
+  static constexpr int kRows = kDotRows, kVectors = kDotVectors;
 
-  /// Stores codes of a row of the tile as samples, `count` of them if that is less.
-  static HWY_INLINE void store(const hn::Vec<Words> (&codes)[kDotVectors], SampleLayout layout,
-                               int count, std::uint8_t* out) {
+  /// Stores codes of row `r` of the tile as samples from column `x` on, `count` of them if that is
+  /// less.
+  static HWY_INLINE void store(const hn::Vec<Words> (&codes)[kDotVectors], const DotBlock& block,
+                               int r, int x, int count) {
+    std::uint8_t* const out = block.out[r] + x * static_cast<int>(sizeof(Stored));
     if constexpr (sizeof(Stored) == 1)
-      store_codes(pack_words(codes), count, out);
+      store_codes(Bytes(), pack_words(codes), count, out);
     else
-      store_wide_codes(codes, layout, count, out);
+      store_wide_codes(codes, block.layout, count, out);
   }
 
   /// Lines may hold codes less an offset: the sums begin with this number to make up for it.

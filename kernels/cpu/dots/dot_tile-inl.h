@@ -83,24 +83,19 @@ HWY_INLINE hn::Vec<Words> rounded_codes(hn::Vec<Words> sums, const DigitEpilogue
   return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, kRoundingBits));
 }
 
-/// Samples of a row from column `x` on, `count` columns of them.
-template <class Tile>
-HWY_INLINE void store_row(const hn::Vec<Words> (&codes)[kDotVectors], const DotBlock& block, int r,
-                          int x, int count) {
-  constexpr std::ptrdiff_t kBytes = sizeof(typename Tile::Stored);
-  Tile::store(codes, block.layout, count, block.out[r] + kBytes * x);
-}
-
 /// The sums of a tile as samples, to the block's rows from column `x` on, `count` columns of them.
+/// Codes of kDotVectors vectors are packed together: those of a row, or of two.
 template <class Tile, class Codes>
 HWY_INLINE void finish_tile(const typename Tile::Sums& sum, const DotBlock& block, int x, int count,
                             const Codes& codes_of) {
+  constexpr int kVectors = Tile::kVectors;
   HWY_UNROLL(8)
-  for (int r = 0; r < Tile::kRows; ++r) {
+  for (int r = 0; r < Tile::kRows; r += kDotVectors / kVectors) {
     if (r >= block.rows) return;
     const hn::Vec<Words> codes[kDotVectors] = {codes_of(sum[r][0]), codes_of(sum[r][1]),
-                                               codes_of(sum[r][2]), codes_of(sum[r][3])};
-    store_row<Tile>(codes, block, r, x, count);
+                                               codes_of(sum[r + 2 / kVectors][2 % kVectors]),
+                                               codes_of(sum[r + 3 / kVectors][3 % kVectors])};
+    Tile::store(codes, block, r, x, count);
   }
 }
 
@@ -238,11 +233,14 @@ HWY_NOINLINE void filter_wide_tile(const DotTaps& taps, const DigitEpilogue& e,
   Tile::store_wide(taps, block, x, high, low);
   with_wide_codes(e.general.wide, block.reciprocals.wide, e.wide_start, e.general.max_code,
                   [&](const auto& codes_of) HWY_ATTR {
-                    for (int r = 0; r < block.rows; ++r) {
+                    constexpr int kVectors = Tile::kVectors;
+                    for (int r = 0; r < block.rows; r += kDotVectors / kVectors) {
                       hn::Vec<Words> codes[kDotVectors];
-                      for (int k = 0; k < kDotVectors; ++k)
-                        codes[k] = codes_of(high[r][k], low[r][k]);
-                      store_row<Tile>(codes, block, r, x, count);
+                      for (int k = 0; k < kDotVectors; ++k) {
+                        const int row = r + k / kVectors;
+                        codes[k] = codes_of(high[row][k % kVectors], low[row][k % kVectors]);
+                      }
+                      Tile::store(codes, block, r, x, count);
                     }
                   });
 }
@@ -256,8 +254,13 @@ inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotB
   const auto start =
       static_cast<std::int32_t>(static_cast<std::uint32_t>(first_sum(e, tile)) +
                                 static_cast<std::uint32_t>(Tile::start_of(taps, block.layout)));
+  constexpr int kFetchedColumns = 64;
+  int fetched = begin;
   for (int x = begin; x < end; x += stride.step) {
-    block.ahead.fetch(block.part, width, x, std::min(stride.step, width - x));
+    if (x >= fetched) {
+      block.ahead.fetch(block.part, width, x, std::min(kFetchedColumns, width - x));
+      fetched += kFetchedColumns;
+    }
     if (e.wide)
       filter_wide_tile<Tile>(taps, e, block, x, width - x);
     else

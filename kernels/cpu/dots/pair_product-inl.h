@@ -73,19 +73,12 @@ HWY_INLINE hn::Vec<Bytes> pack_even_and_odd(const hn::Vec<Words> (&words)[4]) {
   return hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
 }
 
-/// Clamps codes and stores them as samples of two bytes, as many as fill four vectors, or `count`
-/// if that is less: codes[0] and [1] are those of even and odd outputs in the first half, codes[2]
-/// and [3] in the second.
-HWY_INLINE void store_wide_even_and_odd(const hn::Vec<Words> (&codes)[4], SampleLayout layout,
-                                        int count, std::uint8_t* out) {
+/// Values of even and odd outputs, clamped to 16 bits without a sign, in the order of the outputs.
+HWY_INLINE hn::Vec<WidePairs> pack_wide_even_and_odd(hn::Vec<Words> even, hn::Vec<Words> odd) {
   HWY_ALIGN static constexpr std::uint8_t kTakeTurns[16] = {0, 1, 8,  9,  2, 3, 10, 11,
                                                             4, 5, 12, 13, 6, 7, 14, 15};
-  const WidePairs d;
-  const auto order = hn::LoadDup128(Bytes(), kTakeTurns);
-  const auto in_order = [&](hn::Vec<Words> even, hn::Vec<Words> odd) HWY_ATTR {
-    return hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(Bytes(), pack_wide(even, odd)), order));
-  };
-  store_wide_pairs(in_order(codes[0], codes[1]), in_order(codes[2], codes[3]), layout, count, out);
+  return hn::BitCast(WidePairs(), hn::TableLookupBytes(hn::BitCast(Bytes(), pack_wide(even, odd)),
+                                                       hn::LoadDup128(Bytes(), kTakeTurns)));
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

@@ -33,14 +33,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if CONVOLVE_DOT_PAIRS
 
-/// Output rows of a tile: with 16 registers its sums, the pairs of a line that are in use, a weight
-/// and a product fill them.
-inline constexpr int kDotPairRows = CONVOLVE_DOT_INSTRUCTION ? 6 : HWY_TARGET <= HWY_AVX3 ? 4 : 2;
-static_assert(kDotPairRows <= kMostDotPairRows, "the weights are laid out for fewer rows");
+/// Output rows of a tile, and vectors of sums in each: with 16 registers its sums, the weights of a
+/// column of a chunk, the pairs of a line that are in use and a product fill them.
+inline constexpr int kDotPairRows = 4;
+inline constexpr int kPairVectors = HWY_TARGET <= HWY_AVX3 ? kDotVectors : kDotVectors / 2;
 
-/// Vectors 0 and 1 are those of even and odd outputs in the first half of a row of the tile, 2 and
-/// 3 in the second.
-using PairSums = hn::Vec<Words>[kDotPairRows][kDotVectors];
+/// Vectors 0 and 1 are those of even and odd outputs in the first half of a row of the tile, or in
+/// all of it, and 2 and 3 those in the second.
+using PairSums = hn::Vec<Words>[kDotPairRows][kPairVectors];
+
+/// Weights of a pair of columns in kRows rows of the mask.
+template <int kRows>
+using PairWeights = hn::Vec<Pairs>[kRows];
 
 /// Pairs from `at` on. Half of all loads of 32 bytes lie in two lines of the cache, so that one for
 /// each product would take longer than the products: hence the assembler's word, which the compiler
@@ -53,79 +57,78 @@ HWY_INLINE hn::Vec<Pairs> load_pairs(const std::int16_t* at) {
   return pairs;
 }
 
-/// Adds the products of one pair of taps, whose samples for the first output begin at `at`, to rows
-/// kFirst .. kEnd - 1 of a tile. `weights` are those of all its rows.
-template <int kFirst, int kEnd>
-HWY_INLINE void add_pair(const std::int16_t* at, const std::int32_t* weights, PairSums& sum) {
-  const std::size_t half = hn::Lanes(Pairs());
-  const auto v0 = load_pairs(at), v1 = load_pairs(at + 1);
-  const auto v2 = load_pairs(at + half), v3 = load_pairs(at + half + 1);
-  HWY_UNROLL(8)
+/// Adds the products of line kLine and those after it to the rows of a tile. `lines` begin at the
+/// samples of the first output, `at` is the first column of the pair, and `w` its weights in kChunk
+/// rows of the mask, of which row r of the tile meets the first one in line r.
+template <int kChunk, int kLine = 0>
+HWY_INLINE void add_column(const std::int16_t* const* lines, int at, const PairWeights<kChunk>& w,
+                           PairSums& sum) {
+  constexpr int kFirst = kLine < kChunk ? 0 : kLine - kChunk + 1;
+  constexpr int kEnd = kLine < kDotPairRows ? kLine + 1 : kDotPairRows;
+  const std::int16_t* const cells = lines[kLine] + at;
+  hn::Vec<Pairs> v[kPairVectors];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kPairVectors; ++k)
+    v[k] = load_pairs(cells + k / 2 * static_cast<int>(hn::Lanes(Pairs())) + k % 2);
+  HWY_UNROLL(4)
   for (int r = kFirst; r < kEnd; ++r) {
-    const auto w = set_pairs(weights[r]);
-    sum[r][0] = add_pair_products(sum[r][0], v0, w);
-    sum[r][1] = add_pair_products(sum[r][1], v1, w);
-    sum[r][2] = add_pair_products(sum[r][2], v2, w);
-    sum[r][3] = add_pair_products(sum[r][3], v3, w);
+    HWY_UNROLL(4)
+    for (int k = 0; k < kPairVectors; ++k)
+      sum[r][k] = add_pair_products(sum[r][k], v[k], w[kLine - r]);
+  }
+  if constexpr (kLine + 1 < kChunk + kDotPairRows - 1)
+    add_column<kChunk, kLine + 1>(lines, at, w, sum);
+}
+
+/// Adds the products of pair `p` of columns of a chunk. `lines` are as for add_column().
+template <int kChunk>
+HWY_INLINE void add_columns(const std::int16_t* const* lines, int p, const std::int32_t* weights,
+                            PairSums& sum) {
+  PairWeights<kChunk> w;
+  HWY_UNROLL(8)
+  for (int i = 0; i < kChunk; ++i)
+    w[i] = set_pairs(weights[p * kChunk + i]);
+  add_column<kChunk>(lines, 2 * p, w, sum);
+}
+
+/// Adds the products of kChunk rows of the mask to a tile at column `x`. `lines` are those of the
+/// first of these rows, `weights` those of a chunk (DotPairs::chunk()). kPairs is their number of
+/// pairs, or 0 if that is known at run time only.
+template <int kChunk, int kPairs = 0>
+HWY_INLINE void add_chunk(const std::uint8_t* const* lines, int x, const std::int32_t* weights,
+                          int pairs, PairSums& sum) {
+  const std::int16_t* first[kChunk + kDotPairRows - 1];
+  HWY_UNROLL(8)
+  for (int i = 0; i < kChunk + kDotPairRows - 1; ++i)
+    first[i] = reinterpret_cast<const std::int16_t*>(lines[i]) + x;
+  if constexpr (kPairs > 0) {
+    HWY_UNROLL(4)
+    for (int p = 0; p < kPairs; ++p)
+      add_columns<kChunk>(first, p, weights, sum);
+  } else {
+    for (int p = 0; p < pairs; ++p)
+      add_columns<kChunk>(first, p, weights, sum);
   }
 }
 
-/// Adds the line that begins at `cells` to rows kFirst .. kEnd - 1 of a tile. `weights` are those
-/// of its first pair.
-template <int kFirst, int kEnd>
-HWY_INLINE void add_pairs(const std::int16_t* cells, const std::int32_t* weights, int pairs,
-                          PairSums& sum) {
-  for (int p = 0; p < pairs; ++p)
-    add_pair<kFirst, kEnd>(cells + 2 * p, weights + p * kMostDotPairRows, sum);
-}
-
-/// Rows `first` .. `end` - 1 of a tile as one number.
-constexpr int pair_rows_key(int first, int end) {
-  return first * (kDotPairRows + 1) + end;
-}
-
-/// Adds the line that begins at `cells` to the rows that `key` stands for. Lists every case, so
-/// that no register is addressed by a number known at run time only.
-template <int kFirst, int kEnd>
-HWY_INLINE void add_pairs_to(int key, const std::int16_t* cells, const std::int32_t* weights,
-                             int pairs, PairSums& sum) {
-  if (key == pair_rows_key(kFirst, kEnd))
-    return add_pairs<kFirst, kEnd>(cells, weights, pairs, sum);
-  if constexpr (kEnd - 1 > kFirst)
-    return add_pairs_to<kFirst, kEnd - 1>(key, cells, weights, pairs, sum);
-  else if constexpr (kFirst + 1 < kDotPairRows)
-    return add_pairs_to<kFirst + 1, kDotPairRows>(key, cells, weights, pairs, sum);
-}
-
-/// Adds the lines of a mask of kHeight rows and kPairs pairs, from line kLine on, without a loop:
-/// those of a small mask would take as many instructions as its products.
-template <int kHeight, int kPairs, int kLine = 0>
-HWY_INLINE void add_pair_lines(const std::uint8_t* const* lines, int x, const std::int32_t* weights,
-                               PairSums& sum) {
-  constexpr int kFirst = kLine < kHeight ? 0 : kLine - kHeight + 1;
-  constexpr int kEnd = kLine < kDotPairRows ? kLine + 1 : kDotPairRows;
-  const auto* const cells = reinterpret_cast<const std::int16_t*>(lines[kLine]) + x;
-  HWY_UNROLL(4)
-  for (int p = 0; p < kPairs; ++p)
-    add_pair<kFirst, kEnd>(cells + 2 * p, weights + p * kMostDotPairRows, sum);
-  if constexpr (kLine + 1 < kHeight + kDotPairRows - 1)
-    add_pair_lines<kHeight, kPairs, kLine + 1>(lines, x, weights + kPairs * kMostDotPairRows, sum);
+/// Adds the products of the last rows of the mask, `rows` of them.
+template <int kRows>
+HWY_INLINE void add_last_chunk(int rows, const std::uint8_t* const* lines, int x,
+                               const std::int32_t* weights, int pairs, PairSums& sum) {
+  if (rows == kRows) return add_chunk<kRows>(lines, x, weights, pairs, sum);
+  if constexpr (kRows > 1) add_last_chunk<kRows - 1>(rows, lines, x, weights, pairs, sum);
 }
 
 /// Adds the products of a part of the weights at column `x` of the lines to the sums of a tile.
-HWY_INLINE void add_part(const DotPairs& taps, int part, const DotBlock& block, int x,
+HWY_INLINE void add_part(const DotPairs& taps, int part, const std::uint8_t* const* lines, int x,
                          PairSums& sum) {
   const int height = taps.height(), pairs = taps.pairs();
-  const std::int32_t* weights = taps.part(part);
-  if (height == 3 && pairs == 2) return add_pair_lines<3, 2>(block.lines, x, weights, sum);
-  if (height == 5 && pairs == 3) return add_pair_lines<5, 3>(block.lines, x, weights, sum);
-  // The first and the last lines of a block belong to some of its rows only.
-  for (int line = 0; line < height + kDotPairRows - 1; ++line, weights += taps.words_of_line()) {
-    const int first = line < height ? 0 : line - height + 1;
-    const int end = line < kDotPairRows ? line + 1 : kDotPairRows;
-    const auto* const cells = reinterpret_cast<const std::int16_t*>(block.lines[line]) + x;
-    add_pairs_to<0, kDotPairRows>(pair_rows_key(first, end), cells, weights, pairs, sum);
-  }
+  // The loops of small masks would take as many instructions as their products.
+  if (height == 3 && pairs == 2) return add_chunk<3, 2>(lines, x, taps.chunk(part, 0), pairs, sum);
+  int row = 0;
+  for (; row + kPairChunk <= height; row += kPairChunk)
+    add_chunk<kPairChunk>(lines + row, x, taps.chunk(part, row), pairs, sum);
+  add_last_chunk<kPairChunk - 1>(height - row, lines + row, x, taps.chunk(part, row), pairs, sum);
 }
 
 /// The signs of 16 bits that codes leave, as lines hold them.
@@ -138,14 +141,27 @@ template <class StoredSample>
 struct PairTile {
   using Stored = StoredSample;
   using Sums = PairSums;
-  static constexpr int kRows = kDotPairRows;
+  static constexpr int kRows = kDotPairRows, kVectors = kPairVectors;
 
-  static HWY_INLINE void store(const hn::Vec<Words> (&codes)[kDotVectors], SampleLayout layout,
-                               int count, std::uint8_t* out) {
-    if constexpr (sizeof(Stored) == 1)
-      store_codes(pack_even_and_odd(codes), count, out);
-    else
-      store_wide_even_and_odd(codes, layout, count, out);
+  /// Where a row has two vectors, those of the next one are the other two.
+  static HWY_INLINE void store(const hn::Vec<Words> (&codes)[kDotVectors], const DotBlock& block,
+                               int r, int x, int count) {
+    const SampleLayout& layout = block.layout;
+    std::uint8_t* const out = block.out[r] + x * static_cast<int>(sizeof(Stored));
+    if constexpr (sizeof(Stored) == 1) {
+      const auto packed = pack_even_and_odd(codes);
+      if constexpr (kVectors == kDotVectors) return store_codes(Bytes(), packed, count, out);
+      const hn::Half<Bytes> d;
+      store_codes(d, hn::LowerHalf(d, packed), count, out);
+      if (r + 1 < block.rows) store_codes(d, hn::UpperHalf(d, packed), count, block.out[r + 1] + x);
+    } else {
+      const auto first = pack_wide_even_and_odd(codes[0], codes[1]);
+      const auto second = pack_wide_even_and_odd(codes[2], codes[3]);
+      if constexpr (kVectors == kDotVectors)
+        return store_wide_pairs(first, second, layout, count, out);
+      store_wide_pairs(first, layout, count, out);
+      if (r + 1 < block.rows) store_wide_pairs(second, layout, count, block.out[r + 1] + 2 * x);
+    }
   }
 
   static std::int32_t start_of(const DotTaps& taps, SampleLayout layout) {
@@ -163,20 +179,20 @@ struct PairTile {
     HWY_UNROLL(8)
     for (int r = 0; r < kDotPairRows; ++r) {
       HWY_UNROLL(4)
-      for (int k = 0; k < kDotVectors; ++k)
+      for (int k = 0; k < kPairVectors; ++k)
         sum[r][k] = first_start;
     }
     for (int part = highest; part > lowest; --part) {
-      add_part(taps, part, block, x, sum);
+      add_part(taps, part, block.lines, x, sum);
       const auto next_start = hn::Set(d, part == lowest + 1 ? start : 0);
       HWY_UNROLL(8)
       for (int r = 0; r < kDotPairRows; ++r) {
         HWY_UNROLL(4)
-        for (int k = 0; k < kDotVectors; ++k)
+        for (int k = 0; k < kPairVectors; ++k)
           sum[r][k] = hn::Add(hn::ShiftLeft<8>(sum[r][k]), next_start);
       }
     }
-    add_part(taps, lowest, block, x, sum);
+    add_part(taps, lowest, block.lines, x, sum);
   }
 
   static HWY_INLINE void sum_all(const DotTaps& taps, const DotBlock& block, int x,
@@ -200,7 +216,7 @@ struct PairTile {
 
   /// A step makes one tile, and reads the cells of its last outputs' last pairs.
   static Stride stride(const DotTaps& taps) {
-    const int step = static_cast<int>(hn::Lanes(Bytes()));
+    const int step = kVectors * static_cast<int>(hn::Lanes(Words()));
     return {step, step + 2 * taps.pairs().pairs()};
   }
 };

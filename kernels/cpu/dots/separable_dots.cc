@@ -220,7 +220,7 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
       add_pairs(weights, pairs, sums + x, totals);
       const hn::Vec<Words> codes[4] = {codes_of(totals[0]), codes_of(totals[1]),
                                        codes_of(totals[2]), codes_of(totals[3])};
-      store_codes(pack_even_and_odd(codes), count - x, out + x);
+      store_codes(Bytes(), pack_even_and_odd(codes), count - x, out + x);
     }
   });
 }
