@@ -3,6 +3,7 @@
 // the epilogue adds to their products, just fit there or just do not.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -18,20 +19,19 @@ namespace convolve::testing {
 namespace {
 
 constexpr int kWidth = 70, kHeight = 9;
-constexpr int kMaskWidth = 17, kMaskHeight = 16;
 constexpr SampleType kBytes = {"u8", 1, false, 8, 0};
 
 /// A mask of weights that are all `weight` but for one, which keeps the fraction from being reduced
 /// to one of smaller numbers.
-TestMaskPtr even_mask(double weight, double divisor) {
-  std::vector<double> weights(kMaskWidth * kMaskHeight, weight);
+TestMaskPtr even_mask(int width, int height, double weight, double divisor) {
+  std::vector<double> weights(static_cast<std::size_t>(width * height), weight);
   weights[100] += weight < 0 ? 1 : -1;
-  return typed_mask("even-" + std::to_string(weight) + "/" + std::to_string(divisor), kMaskWidth,
-                    kMaskHeight, std::move(weights), divisor);
+  return typed_mask("even-" + std::to_string(weight) + "/" + std::to_string(divisor), width, height,
+                    std::move(weights), divisor);
 }
 
-/// Wrong samples of a frame whose bytes are all `code`.
-int wrong_samples(const TestMask& mask, int code, double bias) {
+/// Wrong samples of a frame whose rows have bytes `code` and `other` in turn.
+int wrong_samples(const TestMask& mask, int code, int other, double bias) {
   const FrameFormat format =
       make_format(Arrangement::kPacked1, kBytes, Levels::kFull, kWidth, kHeight);
   GuardedFrame source(format, 0, false), made(format, 0, false), wanted(format, 0, false);
@@ -39,7 +39,7 @@ int wrong_samples(const TestMask& mask, int code, double bias) {
     return frame.view().data[0] + y * frame.view().pitch[0];
   };
   for (int y = 0; y < kHeight; ++y)
-    std::memset(row(source, y), code, kWidth);
+    std::memset(row(source, y), y % 2 == 0 ? code : other, kWidth);
   auto device = open_device(BackendKind::kCpu, {});
   EXPECT_TRUE(device.ok());
   Options options;
@@ -65,11 +65,37 @@ TEST(LargeSums, NothingWraps) {
   for (const double weight : {30600.0, 30700.0, 30730.0, 30850.0, 30960.0, 31100.0})
     for (const double sign : {1.0, -1.0})
       for (const double divisor : {130000.0, 74506.0, 99991.0, 9000.0, 2000000.0}) {
-        const TestMaskPtr mask = even_mask(sign * weight, divisor);
+        const TestMaskPtr mask = even_mask(17, 16, sign * weight, divisor);
         for (const int code : {0, 1, 255})
           for (const double bias : {0.0, 0.5, -0.5, 1.0})
-            EXPECT_EQ(wrong_samples(*mask, code, bias), 0)
+            EXPECT_EQ(wrong_samples(*mask, code, code, bias), 0)
                 << mask->name << " code " << code << " bias " << bias;
+      }
+}
+
+// 128 x 527 x 31835 is the last such sum below 2^31: of bytes less half of their codes.
+TEST(LargeSums, LessHalfOfTheCodesDoNotWrap) {
+  for (const double weight : {31834.0, 31835.0, 31836.0, 31900.0, 32767.0})
+    for (const double sign : {1.0, -1.0})
+      for (const double divisor : {130000.0, 16777259.0}) {
+        const TestMaskPtr mask = even_mask(31, 17, sign * weight, divisor);
+        for (const int code : {0, 1, 128, 255})
+          for (const double bias : {0.0, 0.5})
+            EXPECT_EQ(wrong_samples(*mask, code, code, bias), 0)
+                << mask->name << " code " << code << " bias " << bias;
+      }
+}
+
+// Sums of four, eight and sixteen weights at the ends of 16 bits, and rows that differ most.
+TEST(LargeSums, SplitRowsDoNotWrap) {
+  for (const double weight : {2047.0, 2048.0, 4095.0, 4096.0, 8191.0, 8192.0})
+    for (const double sign : {1.0, -1.0})
+      for (const int height : {16, 32, 64}) {
+        const TestMaskPtr mask = even_mask(33, height, sign * weight, 33.0 * height * 1777);
+        for (const int code : {0, 255})
+          for (const int other : {0, 1, 255})
+            EXPECT_EQ(wrong_samples(*mask, code, other, 0), 0)
+                << mask->name << " codes " << code << " and " << other;
       }
 }
 

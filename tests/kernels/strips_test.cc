@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Pictures so wide that the CPU filters them in strips, and so low that its workers meet at the
-// same rows: against the exact reference, with arrangements of components that it parts and puts
-// together in each of its ways, and with each of its kernels. The bytes beside the rows must stay.
+// same rows; and masks so high that it splits their rows: against the exact reference, with
+// arrangements of components that it parts and puts together in each of its ways, and with each of
+// its kernels. The bytes beside the rows must stay.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -56,6 +57,22 @@ TEST_P(Strips, AreThoseOfTheReference) {
         SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(width) + " " + mask->name);
         expect_right_frames(make_format(GetParam(), samples, Levels::kLimited, width, kHeight),
                             *mask, width % 2 == 0 ? Border::kMirror : Border::kWrap);
+        if (HasFailure()) return;
+      }
+}
+
+TEST_P(Strips, OfHighMasksAreThoseOfTheReference) {
+  // Two, three and four levels of the fast FIR algorithm, and rows that fill none of their blocks.
+  const std::vector<TestMaskPtr> masks = {random_mask(15, 15, Weights::kRational),
+                                          anchored(random_mask(9, 30, Weights::kRational), 8, 1),
+                                          random_mask(31, 31, Weights::kRational),
+                                          random_mask(64, 57, Weights::kRational)};
+  for (const SampleType& samples : {kU8, kU10High})
+    for (const int height : {2, 44, 150})
+      for (const TestMaskPtr& mask : masks) {
+        SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(height) + " " + mask->name);
+        expect_right_frames(make_format(GetParam(), samples, Levels::kLimited, 50, height), *mask,
+                            height % 4 == 0 ? Border::kMirror : Border::kWrap);
         if (HasFailure()) return;
       }
 }

@@ -3,6 +3,7 @@
 // the same kind of thing. Everything here is trivially copyable and owns nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -73,6 +74,16 @@ bool all_filtered(const FrameFormat& format, Function&& holds) {
       if (component.filtered && !holds(component)) return false;
     }
   return true;
+}
+
+/// The largest code of the filtered components.
+inline int largest_code(const FrameFormat& format) {
+  int largest = 0;
+  all_filtered(format, [&largest](const Component& component) {
+    largest = std::max(largest, component.max_code());
+    return true;
+  });
+  return largest;
 }
 
 /// kPageLocked: host memory of Device::page_locked_memory(), which the device copies from and to

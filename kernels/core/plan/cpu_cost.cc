@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 
 #include "kernels/core/base/round.h"
 #include "kernels/core/weights/arithmetic.h"
 #include "kernels/core/weights/box.h"
+#include "kernels/core/weights/fast_fir.h"
 
 namespace convolve {
 namespace {
@@ -20,19 +23,41 @@ bool in_bytes(const FrameFormat& format) {
       [](const PlaneFormat& plane) { return !has_filtered(plane) || plane.sample_bytes == 1; });
 }
 
+bool of_pairs(DotProducts dots, bool bytes) {
+  return dots == DotProducts::kPairs || (dots == DotProducts::kQuadsOfBytesAlone && !bytes);
+}
+
+/// Products of pairs for a sample, of weights of 16 bits: by a fast FIR algorithm where it takes
+/// fewer. The weights that the planner finds are not known here: `largest` is that of the mask's
+/// integers, and those of real masks are taken to fit.
+double pair_products(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+  double fewest = fir_products(mask, 0);
+  std::int64_t largest = 0;
+  for (const std::int64_t value : mask.integers)
+    largest = std::max(largest, std::abs(value));
+  for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
+    if ((!plan.rational || largest << levels <= 0x7FFF) &&
+        largest_code(format) << (levels - 1) <= 0x7FFF)
+      fewest = std::min(fewest, fir_products(mask, levels));
+  return fewest;
+}
+
 /// Dot products for a sample: of quads of bytes for each digit of a weight, or of pairs of 16 bits,
 /// which hold two digits unless the sums leave 32 bits.
-double dot_products(const Plan& plan, const Mask& mask, bool bytes, DotProducts dots) {
+double dot_products(const Plan& plan, const FrameFormat& format, const Mask& mask,
+                    DotProducts dots) {
+  const bool bytes = in_bytes(format);
   const double quads = 1.0 * plan.digits * divide_up(mask.width, 4) * mask.height;
-  if (dots == DotProducts::kQuads || (dots == DotProducts::kQuadsOfBytesAlone && bytes))
-    return quads;
+  if (!of_pairs(dots, bytes)) return quads;
   const bool wide = plan.accumulator == Accumulator::kFloat64;
   // Sums of samples of two bytes that leave 32 bits still go by quads, which take as long as so
   // many pairs.
   const double pairs_of_quad = dots == DotProducts::kPairs ? 5.3 : 2;
   if (wide && !bytes) return pairs_of_quad * quads;
-  const int parts = plan.digits > 2 || wide ? 2 : 1;
-  return 1.0 * parts * divide_up(mask.width, 2) * mask.height;
+  // Sums with bytes less half of their codes fit 32 bits more often.
+  const bool halved = wide && plan.rational && 128 * mask.integer_magnitude < 0x7FFFFFFF;
+  if (plan.digits > 2 || (wide && !halved)) return 2 * fir_products(mask, 0);
+  return wide ? fir_products(mask, 0) : pair_products(plan, format, mask);
 }
 
 /// Units of work for a sample of `component`, but of dot products.
@@ -133,10 +158,13 @@ const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device) {
   return found == rows.end() ? rows.back() : *found;
 }
 
+bool multiplies_pairs(const DeviceCapabilities& device, const FrameFormat& format) {
+  return of_pairs(cpu_cost_constants(device).dots, in_bytes(format));
+}
+
 CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
                       const FrameFormat& format, const Mask& mask, int threads) {
   CostTerms terms{};
-  const bool bytes = in_bytes(format);
   terms[kCpuFrame] = 1;
   const bool narrow = is_narrow(plan, format, mask);
   for (int p = 0; p < format.plane_count; ++p) {
@@ -153,7 +181,7 @@ CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
         terms[kCpuMegabytes] += 2 * samples * static_cast<double>(weight_bytes(plan.accumulator));
       if (!narrow) terms[kCpuSamples] += samples;
       terms[kCpuWork] += samples * (plan.form == Form::kCoarsenedDots
-                                        ? dot_products(plan, mask, bytes, constants.dots)
+                                        ? dot_products(plan, format, mask, constants.dots)
                                         : work_for_sample(plan, component, mask, threads));
       if (component.step > plane.sample_bytes) terms[kCpuApart] += samples;
       if (codes.in_double) terms[kCpuDouble] += samples;

@@ -74,6 +74,9 @@ const std::vector<CpuCostConstants>& cpu_cost_table();
 /// The row of the device's instruction set, or the last.
 const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device);
 
+/// True if coarsened-dots multiplies pairs of 16 bits in frames of `format` on `device`.
+bool multiplies_pairs(const DeviceCapabilities& device, const FrameFormat& format);
+
 /// What `plan` does to a frame. Units of work for a sample are multiply-adds; for coarsened-dots
 /// products of four bytes, or of pairs of 16 bits (DotProducts), for box the share of
 /// rows and columns that the halo adds, and shift has none. `threads` share the rows.

@@ -3,15 +3,18 @@
 
 #include <utility>
 
+#include "kernels/core/plan/cpu_cost.h"
 #include "kernels/core/plan/planner_kernels.h"
 #include "kernels/core/plan/tensor_forms.h"
+#include "kernels/core/weights/fast_fir.h"
 
 namespace convolve {
 namespace {
 
 /// What the form of `plan` computes with. The planner has asked for it, or would not have chosen
 /// that form.
-PreparedWeights::Representation take_representation(const Plan& plan, WeightPreparation& weights) {
+PreparedWeights::Representation take_representation(const PlanRequest& request, const Plan& plan) {
+  WeightPreparation& weights = request.weights;
   const KernelKind kernel = plan.kernel();
   if (kernel == KernelKind::kBox) return *weights.box_weight();
   if (kernel == KernelKind::kShift) return *std::move(weights.shift());
@@ -19,6 +22,10 @@ PreparedWeights::Representation take_representation(const Plan& plan, WeightPrep
     return *std::move(weights.split_digits(plan.digits));
   if (plan.form == Form::kCoarsenedDots && !weights.digits())
     return *std::move(weights.wide_digits());
+  if (plan.form == Form::kCoarsenedDots && !plan.rational &&
+      multiplies_pairs(request.device, request.format))
+    return digits_for_fir(request.format, request.mask, request.options.scale,
+                          *std::move(weights.digits()));
   if (kernel == KernelKind::kTensor || plan.form == Form::kCoarsenedDots)
     return *std::move(weights.digits());
   if (plan.form == Form::kSeparableDots) return *std::move(weights.separable_integers());
@@ -65,11 +72,12 @@ struct Serves {
 Result<PreparedPlan> prepare_plan(const FrameFormat& format, const Mask& mask,
                                   const Options& options, const DeviceCapabilities& device) {
   WeightPreparation preparation(format, mask, options.scale);
-  Result<Plan> plan = choose_plan({format, mask, options, device, preparation});
+  const PlanRequest request{format, mask, options, device, preparation};
+  Result<Plan> plan = choose_plan(request);
   if (!plan.ok()) return plan.status();
   auto weights = std::make_shared<PreparedWeights>();
   weights->mask = mask;
-  weights->representation = take_representation(plan.value(), preparation);
+  weights->representation = take_representation(request, plan.value());
   if (plan.value().weighted) weights->totals = preparation.totals();
   return PreparedPlan{std::move(plan.value()), std::move(weights)};
 }

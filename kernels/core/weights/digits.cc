@@ -73,16 +73,6 @@ std::optional<DigitWeights> quantise_weights_best(const Mask& mask, int digits, 
   return best;
 }
 
-/// The largest code of the filtered components.
-int largest_code(const FrameFormat& format) {
-  int largest = 0;
-  all_filtered(format, [&largest](const Component& component) {
-    largest = std::max(largest, component.max_code());
-    return true;
-  });
-  return largest;
-}
-
 /// The fewest digits that hold all integers of the mask; 0 if kMostDigits do not.
 int exact_digit_count(const Mask& mask) {
   std::int64_t low = 0, high = 0;

@@ -17,6 +17,10 @@ bool ByteTask::any_filtered() const {
   return std::any_of(parts, parts + count, [](const BytePart& part) { return part.filtered; });
 }
 
+bool ByteTask::all_filtered() const {
+  return std::all_of(parts, parts + count, [](const BytePart& part) { return part.filtered; });
+}
+
 Area RowTask::area_of(int g, const Area& area) const {
   if (g == 0) return area;
   return {area.x / 2, area.y, divide_up(area.width, 2), area.height};

@@ -26,6 +26,7 @@ struct ByteTask {
 
   void add(const BytePart& part);
   bool any_filtered() const;
+  bool all_filtered() const;
   /// True if the parts are all samples of a pixel.
   bool whole_pixels() const {
     const int bytes = parts[0].task.sample_bytes;

@@ -19,6 +19,7 @@
 #include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
+#include "kernels/cpu/dots/fir_rows-inl.h"
 #include "kernels/cpu/dots/pair_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -41,16 +42,10 @@ HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& a
 /// The last of the source lines is scratch.
 template <class Stored>
 HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
-                        const Workspace& workspace, std::ptrdiff_t upper, PairTile<Stored>) {
+                        const Workspace& workspace, std::ptrdiff_t, PairTile<Stored>) {
   const int x = area.x - taps.anchor_x(), cells = area.width + taps.width() - 1;
-  if constexpr (sizeof(Stored) == 1) {
-    return WidenedRows(task, x, cells, upper);
-  } else {
-    const int ring = taps.height() + kMostDotRows - 1;
-    const int scratch = task.count * ring;
-    return JoinedRows(task, x, cells, upper, workspace.source.at<std::uint8_t>(scratch),
-                      workspace.samples.at<std::uint16_t>(0));
-  }
+  const int scratch = task.count * (taps.height() + kMostDotRows - 1);
+  return pair_rows_of<Stored>(task, x, cells, workspace, scratch);
 }
 
 #endif
@@ -145,15 +140,35 @@ class DotRows {
   int loaded_ = 0;  ///< Lines.
 };
 
+#if CONVOLVE_DOT_PAIRS
+
+template <class Tile>
+HWY_INLINE void filter_pairs(const RowTask& task, const DotTaps& taps, const Area& area,
+                             const Workspace* workspaces) {
+  static_assert(kFewestFirLevels == 2 && kMostFirLevels == 4, "a case for each");
+  switch (taps.fir().levels()) {
+    case 2:
+      return walk_rows<FirRows<Tile, 2>>(task, area, workspaces, taps);
+    case 3:
+      return walk_rows<FirRows<Tile, 3>>(task, area, workspaces, taps);
+    case 4:
+      return walk_rows<FirRows<Tile, 4>>(task, area, workspaces, taps);
+    default:
+      return walk_rows<DotRows<Tile>>(task, area, workspaces, taps);
+  }
+}
+
+#endif
+
 void filter_dots(const RowTask& task, const DotTaps& taps, const Area& area,
                  const Workspace* workspaces) {
   const bool bytes = task.groups[0].parts[0].task.sample_bytes == 1;
 #if CONVOLVE_DOT_PAIRS
   if (!bytes && !taps.wide())
-    return walk_rows<DotRows<PairTile<std::uint16_t>>>(task, area, workspaces, taps);
+    return filter_pairs<PairTile<std::uint16_t>>(task, taps, area, workspaces);
 #endif
 #if CONVOLVE_DOT_PAIRS && !CONVOLVE_DOT_INSTRUCTION
-  if (bytes) return walk_rows<DotRows<PairTile<std::uint8_t>>>(task, area, workspaces, taps);
+  if (bytes) return filter_pairs<PairTile<std::uint8_t>>(task, taps, area, workspaces);
 #else
   if (bytes) return walk_rows<DotRows<QuadTile<std::uint8_t>>>(task, area, workspaces, taps);
 #endif
@@ -164,8 +179,8 @@ const char* instruction_set() {
   return hwy::TargetName(HWY_TARGET);
 }
 
-bool widens_bytes() {
-  return CONVOLVE_DOT_PAIRS && !CONVOLVE_DOT_INSTRUCTION;
+bool multiplies_pairs(int sample_bytes) {
+  return CONVOLVE_DOT_PAIRS && (sample_bytes == 2 || !CONVOLVE_DOT_INSTRUCTION);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -177,7 +192,7 @@ namespace convolve {
 
 HWY_EXPORT(filter_dots);
 HWY_EXPORT(instruction_set);
-HWY_EXPORT(widens_bytes);
+HWY_EXPORT(multiplies_pairs);
 
 const char* vector_instruction_set() {
   return HWY_DYNAMIC_DISPATCH(instruction_set)();
@@ -198,20 +213,29 @@ Status limit_instruction_set(const std::string& name) {
 Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask& mask,
                                           const DigitWeights& weights, int workers) {
   const GroupExtent extent = largest_group(format);
-  const int ring = mask.height + kMostDotRows - 1;
-  const int halo = mask.width - 1;
+  const bool pairs = HWY_DYNAMIC_DISPATCH(multiplies_pairs)(extent.sample_bytes);
   CoarsenedDots made;
-  made.taps_ = DotTaps(mask, weights);
+  made.taps_ =
+      DotTaps(mask, weights, pairs ? FastFir(mask, weights, largest_code(format)) : FastFir());
+  const FastFir& fir = made.taps_.fir();
+  int rows = kMostDotRows, ring = mask.height + rows - 1;
+  int lines = ring, table = ring;  // Of a part.
+  if (fir.levels() > 0) {
+    rows = fir.rows();
+    table = fir_subfilters(fir.levels()) * fir.lines();
+    lines = fir.source_rows() + table;
+  }
   WorkspaceShape shape;
-  // Without products of bytes they lie in lines of 16 bits.
-  shape.cell_bytes =
-      static_cast<std::size_t>(HWY_DYNAMIC_DISPATCH(widens_bytes)() ? 2 : extent.sample_bytes);
-  made.strip_width_ = choose_strip_width(extent.width, halo, extent.parts * ring, shape.cell_bytes);
+  // Pairs lie in lines of 16 bits.
+  shape.cell_bytes = static_cast<std::size_t>(pairs ? 2 : extent.sample_bytes);
+  const int halo = mask.width - 1;
+  made.strip_width_ =
+      choose_strip_width(extent.width, halo, extent.parts * lines, shape.cell_bytes);
   shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep));
   shape.source_width = upper_line(shape.strip_width + halo);
-  shape.source_lines = extent.parts * ring + 1;  // See rows_of().
-  shape.intermediate_lines = extent.parts * kMostDotRows;
-  shape.table_lines = ring;
+  shape.source_lines = extent.parts * lines + 1;  // See rows_of().
+  shape.intermediate_lines = extent.parts * rows;
+  shape.table_lines = table;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);
   if (!workspaces.ok()) return workspaces.status();
   made.workspaces_ = std::move(workspaces.value());

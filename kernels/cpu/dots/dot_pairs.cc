@@ -9,11 +9,6 @@
 namespace convolve {
 namespace {
 
-bool fits_16_bits(std::int32_t value) {
-  return value >= std::numeric_limits<std::int16_t>::min() &&
-         value <= std::numeric_limits<std::int16_t>::max();
-}
-
 /// What counts 256^`part` of a weight in `parts` parts: a digit, but in the last part all the rest.
 std::int32_t part_of(std::int32_t weight, int part, int parts) {
   for (int k = 0; k < part; ++k)
@@ -21,10 +16,13 @@ std::int32_t part_of(std::int32_t weight, int part, int parts) {
   return part == parts - 1 ? weight : static_cast<std::int8_t>(weight);
 }
 
-/// The fewest parts, `least` or more, whose numbers fit 16 bits.
-int parts_of(const std::vector<std::int32_t>& weights, int least) {
-  for (int parts = least; parts < kMostDigits; ++parts)
-    if (std::all_of(weights.begin(), weights.end(), [parts](std::int32_t weight) {
+/// The fewest parts whose numbers fit 16 bits; two or more where sums leave 32 bits even of codes
+/// less half of those of a byte.
+int parts_of(const DigitWeights& weights) {
+  constexpr double kTwo31 = 2147483648.0;
+  const bool sums_fit = !weights.wide || weights.magnitude * kHalfOfByteCodes < kTwo31;
+  for (int parts = sums_fit ? 1 : 2; parts < kMostDigits; ++parts)
+    if (std::all_of(weights.values.begin(), weights.values.end(), [parts](std::int32_t weight) {
           return fits_16_bits(part_of(weight, parts - 1, parts));
         }))
       return parts;
@@ -36,22 +34,35 @@ std::int32_t pair_of(std::int32_t first, std::int32_t second) {
                                    static_cast<std::uint32_t>(second) << 16);
 }
 
+std::vector<std::vector<std::int32_t>> in_parts(const std::vector<std::int32_t>& weights,
+                                                int parts) {
+  std::vector<std::vector<std::int32_t>> made(static_cast<std::size_t>(parts));
+  for (int part = 0; part < parts; ++part)
+    for (const std::int32_t weight : weights)
+      made[static_cast<std::size_t>(part)].push_back(part_of(weight, part, parts));
+  return made;
+}
+
 }  // namespace
 
+bool fits_16_bits(std::int32_t value) {
+  return value >= std::numeric_limits<std::int16_t>::min() &&
+         value <= std::numeric_limits<std::int16_t>::max();
+}
+
 DotPairs::DotPairs(const Mask& mask, const DigitWeights& weights)
-    : height_(mask.height),
-      pairs_(divide_up(mask.width, 2)),
-      parts_(parts_of(weights.values, weights.wide ? 2 : 1)) {
-  words_.reserve(static_cast<std::size_t>(parts_) * static_cast<std::size_t>(height_) *
+    : DotPairs(mask.width, mask.height, in_parts(weights.values, parts_of(weights))) {}
+
+DotPairs::DotPairs(int width, int height, const std::vector<std::vector<std::int32_t>>& parts)
+    : height_(height), pairs_(divide_up(width, 2)), parts_(static_cast<int>(parts.size())) {
+  words_.reserve(parts.size() * static_cast<std::size_t>(height_) *
                  static_cast<std::size_t>(pairs_));
-  for (int part = 0; part < parts_; ++part)
-    for (int first = 0; first < height_; first += kPairChunk)
-      for (int j = 0; j < mask.width; j += 2)
-        for (int i = first; i < std::min(first + kPairChunk, height_); ++i) {
-          const std::int32_t* const row =
-              weights.values.data() + static_cast<std::ptrdiff_t>(i) * mask.width;
-          const std::int32_t second = j + 1 < mask.width ? row[j + 1] : 0;
-          words_.push_back(pair_of(part_of(row[j], part, parts_), part_of(second, part, parts_)));
+  for (const std::vector<std::int32_t>& values : parts)
+    for (int first = 0; first < height_; first += kMostWeightRows)
+      for (int j = 0; j < width; j += 2)
+        for (int i = first; i < std::min(first + kMostWeightRows, height_); ++i) {
+          const std::int32_t* const row = values.data() + static_cast<std::ptrdiff_t>(i) * width;
+          words_.push_back(pair_of(row[j], j + 1 < width ? row[j + 1] : 0));
         }
 }
 

@@ -11,27 +11,40 @@
 
 namespace convolve {
 
-/// Rows of the mask whose weights registers hold together, at most.
-inline constexpr int kPairChunk = 5;
+/// Output rows that are computed together.
+inline constexpr int kDotPairRows = 4;
 
-/// A mask in whole numbers, packed as pairs, in as few parts as have 16 bits: mostly one for
-/// weights of one or two digits of 8 bits, two for those of three, of which the first is the lowest
-/// digit and counts 1 and the second counts 256. Those whose sums leave 32 bits have two at least.
-/// Immutable; owns its pairs.
+/// Rows whose weights registers hold together, at most.
+inline constexpr int kMostWeightRows = 5;
+
+/// Half of the codes of a byte.
+inline constexpr int kHalfOfByteCodes = 128;
+
+/// True if a number of 16 bits holds `value`.
+bool fits_16_bits(std::int32_t value);
+
+/// Weights in whole numbers of 16 bits, packed as pairs, in parts of the same size. Immutable; owns
+/// its pairs.
 class DotPairs {
  public:
   DotPairs() = default;
+  /// A mask in as few parts as have 16 bits: mostly one for weights of one or two digits of 8 bits,
+  /// two for those of three, of which the first is the lowest digit and counts 1 and the second
+  /// counts 256. Those whose sums with bytes leave 32 bits have two at least, unless the sums with
+  /// bytes less kHalfOfByteCodes do not.
   DotPairs(const Mask& mask, const DigitWeights& weights);
+  /// `parts`: each `height` rows of `width` weights that fit 16 bits.
+  DotPairs(int width, int height, const std::vector<std::vector<std::int32_t>>& parts);
 
   int height() const { return height_; }
-  /// Pairs of a row of the mask. The last one ends in 0 where the width is odd.
+  /// Pairs of a row. The last one ends in 0 where the width is odd.
   int pairs() const { return pairs_; }
   int parts() const { return parts_; }
 
-  /// Part `part` of the weights of rows `row` .. `row` + n - 1 of the mask, where `row` is a
-  /// multiple of kPairChunk and n is kPairChunk, or less if there are no more: for each of pairs()
+  /// Part `part` of the weights of rows `row` .. `row` + n - 1, where `row` is a multiple of
+  /// kMostWeightRows and n is kMostWeightRows, or less if there are no more: for each of pairs()
   /// pairs the words of these n rows. The first of two columns is in the lower half of a word.
-  const std::int32_t* chunk(int part, int row) const {
+  const std::int32_t* weights(int part, int row) const {
     return words_.data() + (static_cast<std::ptrdiff_t>(part) * height_ + row) * pairs_;
   }
 

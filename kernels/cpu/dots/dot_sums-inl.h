@@ -284,6 +284,9 @@ struct QuadTile {
     store_powers<Stored>(taps, 0, 0, block, x, low);
   }
 
+  /// What is to be added to wide sums.
+  static double wide_start_of(const DotTaps&) { return 0; }
+
   /// A step makes one tile, and reads the cells that the quads of its sums lie on.
   static Stride stride(const DotTaps& taps) {
     const int step = static_cast<int>(hn::Lanes(Bytes()));

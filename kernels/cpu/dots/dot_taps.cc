@@ -2,6 +2,7 @@
 #include "kernels/cpu/dots/dot_taps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/core/base/round.h"
 
@@ -20,7 +21,7 @@ std::int32_t quad_of(const std::int32_t* weights, int count, int digit) {
 
 }  // namespace
 
-DotTaps::DotTaps(const Mask& mask, const DigitWeights& weights)
+DotTaps::DotTaps(const Mask& mask, const DigitWeights& weights, FastFir fir)
     : width_(mask.width),
       height_(mask.height),
       anchor_x_(mask.anchor_x),
@@ -30,7 +31,8 @@ DotTaps::DotTaps(const Mask& mask, const DigitWeights& weights)
       magnitude_(weights.magnitude),
       sum_(weights.sum),
       wide_(weights.wide),
-      pairs_(mask, weights) {
+      pairs_(mask, weights),
+      fir_(std::move(fir)) {
   const int lines = height_ + kMostDotRows - 1;
   words_.reserve(static_cast<std::size_t>(digits_) * lines * words_of_line());
   for (int d = 0; d < digits_; ++d)

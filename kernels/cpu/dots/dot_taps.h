@@ -9,6 +9,7 @@
 #include "kernels/core/mask/mask.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/cpu/dots/dot_pairs.h"
+#include "kernels/cpu/dots/fast_fir.h"
 
 namespace convolve {
 
@@ -22,7 +23,8 @@ inline constexpr int kMostDotRows = 6;
 class DotTaps {
  public:
   DotTaps() = default;
-  DotTaps(const Mask& mask, const DigitWeights& weights);
+  /// `fir`: the mask as subfilters, if it is split.
+  DotTaps(const Mask& mask, const DigitWeights& weights, FastFir fir);
 
   int width() const { return width_; }
   int height() const { return height_; }
@@ -50,6 +52,7 @@ class DotTaps {
 
   /// The weights for products of pairs.
   const DotPairs& pairs() const { return pairs_; }
+  const FastFir& fir() const { return fir_; }
 
  private:
   int width_ = 1;
@@ -63,6 +66,7 @@ class DotTaps {
   bool wide_ = false;
   std::vector<std::int32_t> words_;
   DotPairs pairs_;
+  FastFir fir_;
 };
 
 }  // namespace convolve

@@ -189,12 +189,10 @@ HWY_NOINLINE void finish_seldom(const typename Tile::Sums& sum, const Epilogue& 
   });
 }
 
-/// The tile at column `x`, of which `count` columns are wanted. Its sums begin with `start`.
+/// Makes samples of the sums of a tile at column `x`, of which `count` columns are wanted.
 template <class Tile>
-HWY_INLINE void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
-                            std::int32_t start, const DotBlock& block, int x, int count) {
-  typename Tile::Sums sum;
-  Tile::sum_all(taps, block, x, start, sum);
+HWY_INLINE void finish_sums(const typename Tile::Sums& sum, const DigitEpilogue& e, TileEnd end,
+                            const DotBlock& block, int x, int count) {
   const Reciprocals& reciprocals = block.reciprocals;
   switch (end) {
     case TileEnd::kBits:
@@ -224,6 +222,30 @@ HWY_INLINE void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd
   finish_seldom<Tile>(copy, e.general, reciprocals, block, x, count);
 }
 
+/// The same for sums in memory, compiled once.
+template <class Tile>
+HWY_NOINLINE void finish_stored_sums(const typename Tile::Sums& sum, const DigitEpilogue& e,
+                                     TileEnd end, const DotBlock& block, int x, int count) {
+  finish_sums<Tile>(sum, e, end, block, x, count);
+}
+
+/// The tile at column `x`, of which `count` columns are wanted. Its sums begin with `start`.
+template <class Tile>
+HWY_INLINE void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
+                            std::int32_t start, const DotBlock& block, int x, int count) {
+  typename Tile::Sums sum;
+  Tile::sum_all(taps, block, x, start, sum);
+  finish_sums<Tile>(sum, e, end, block, x, count);
+}
+
+/// What the sums of a tile begin with.
+template <class Tile>
+HWY_INLINE std::int32_t start_of_sums(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
+                                      SampleLayout layout) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(first_sum(e, end)) +
+                                   static_cast<std::uint32_t>(Tile::start_of(taps, layout)));
+}
+
 /// Writes the samples of the tile at column `x`, of which `count` columns are wanted, for wide
 /// weights (DigitWeights::wide).
 template <class Tile>
@@ -231,7 +253,8 @@ HWY_NOINLINE void filter_wide_tile(const DotTaps& taps, const DigitEpilogue& e,
                                    const DotBlock& block, int x, int count) {
   typename Tile::Sums high, low;
   Tile::store_wide(taps, block, x, high, low);
-  with_wide_codes(e.general.wide, block.reciprocals.wide, e.wide_start, e.general.max_code,
+  const double start = e.wide_start + Tile::wide_start_of(taps);
+  with_wide_codes(e.general.wide, block.reciprocals.wide, start, e.general.max_code,
                   [&](const auto& codes_of) HWY_ATTR {
                     constexpr int kVectors = Tile::kVectors;
                     for (int r = 0; r < block.rows; r += kDotVectors / kVectors) {
@@ -251,9 +274,7 @@ inline void filter_block(const DotTaps& taps, const DigitEpilogue& e, const DotB
                          int begin, int end, int width) {
   const Stride stride = Tile::stride(taps);
   const TileEnd tile = tile_end(taps, e, block.reciprocals);
-  const auto start =
-      static_cast<std::int32_t>(static_cast<std::uint32_t>(first_sum(e, tile)) +
-                                static_cast<std::uint32_t>(Tile::start_of(taps, block.layout)));
+  const std::int32_t start = start_of_sums<Tile>(taps, e, tile, block.layout);
   constexpr int kFetchedColumns = 64;
   int fetched = begin;
   for (int x = begin; x < end; x += stride.step) {

@@ -19,6 +19,7 @@
 #include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/pair_sums-inl.h"
+#include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -110,6 +111,19 @@ class JoinedRows : public LineRows {
   SplitLine split_;
   std::uint16_t* samples_;
 };
+
+/// The rows as lines of `cells` cells from column `x` of the picture on. `scratch`: a line of the
+/// workspace for samples of two bytes.
+template <class Stored>
+HWY_INLINE auto pair_rows_of(const ByteTask& task, int x, int cells, const Workspace& workspace,
+                             int scratch) {
+  const std::ptrdiff_t upper = upper_line(cells);
+  if constexpr (sizeof(Stored) == 1)
+    return WidenedRows(task, x, cells, upper);
+  else
+    return JoinedRows(task, x, cells, upper, workspace.source.at<std::uint8_t>(scratch),
+                      workspace.samples.at<std::uint16_t>(0));
+}
 
 #endif
 

@@ -33,18 +33,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if CONVOLVE_DOT_PAIRS
 
-/// Output rows of a tile, and vectors of sums in each: with 16 registers its sums, the weights of a
-/// column of a chunk, the pairs of a line that are in use and a product fill them.
-inline constexpr int kDotPairRows = 4;
+/// Vectors of sums in each of the kDotPairRows rows of a tile: with 16 registers its sums, the
+/// weights of a pair of columns, the pairs of a line that are in use and a product fill them.
 inline constexpr int kPairVectors = HWY_TARGET <= HWY_AVX3 ? kDotVectors : kDotVectors / 2;
 
 /// Vectors 0 and 1 are those of even and odd outputs in the first half of a row of the tile, or in
 /// all of it, and 2 and 3 those in the second.
 using PairSums = hn::Vec<Words>[kDotPairRows][kPairVectors];
 
-/// Weights of a pair of columns in kRows rows of the mask.
-template <int kRows>
-using PairWeights = hn::Vec<Pairs>[kRows];
+/// Weights of a pair of columns in some rows of the mask.
+template <int kWeightRows>
+using PairWeights = hn::Vec<Pairs>[kWeightRows];
 
 /// Pairs from `at` on. Half of all loads of 32 bytes lie in two lines of the cache, so that one for
 /// each product would take longer than the products: hence the assembler's word, which the compiler
@@ -58,13 +57,14 @@ HWY_INLINE hn::Vec<Pairs> load_pairs(const std::int16_t* at) {
 }
 
 /// Adds the products of line kLine and those after it to the rows of a tile. `lines` begin at the
-/// samples of the first output, `at` is the first column of the pair, and `w` its weights in kChunk
-/// rows of the mask, of which row r of the tile meets the first one in line r.
-template <int kChunk, int kLine = 0>
-HWY_INLINE void add_column(const std::int16_t* const* lines, int at, const PairWeights<kChunk>& w,
-                           PairSums& sum) {
-  constexpr int kFirst = kLine < kChunk ? 0 : kLine - kChunk + 1;
-  constexpr int kEnd = kLine < kDotPairRows ? kLine + 1 : kDotPairRows;
+/// samples of the first output, `at` is the first column of the pair, and `w` its weights in
+/// kWeightRows rows of the mask, of which row r of the tile meets the first one in line r.
+template <int kWeightRows, int kLine = 0, int kRows>
+HWY_INLINE void add_column(const std::int16_t* const* lines, int at,
+                           const PairWeights<kWeightRows>& w,
+                           hn::Vec<Words> (&sum)[kRows][kPairVectors]) {
+  constexpr int kFirst = kLine < kWeightRows ? 0 : kLine - kWeightRows + 1;
+  constexpr int kEnd = kLine < kRows ? kLine + 1 : kRows;
   const std::int16_t* const cells = lines[kLine] + at;
   hn::Vec<Pairs> v[kPairVectors];
   HWY_UNROLL(4)
@@ -76,59 +76,72 @@ HWY_INLINE void add_column(const std::int16_t* const* lines, int at, const PairW
     for (int k = 0; k < kPairVectors; ++k)
       sum[r][k] = add_pair_products(sum[r][k], v[k], w[kLine - r]);
   }
-  if constexpr (kLine + 1 < kChunk + kDotPairRows - 1)
-    add_column<kChunk, kLine + 1>(lines, at, w, sum);
+  if constexpr (kLine + 1 < kWeightRows + kRows - 1)
+    add_column<kWeightRows, kLine + 1>(lines, at, w, sum);
 }
 
-/// Adds the products of pair `p` of columns of a chunk. `lines` are as for add_column().
-template <int kChunk>
+/// Adds the products of pair `p` of columns. `lines` are as for add_column().
+template <int kWeightRows, int kRows>
 HWY_INLINE void add_columns(const std::int16_t* const* lines, int p, const std::int32_t* weights,
-                            PairSums& sum) {
-  PairWeights<kChunk> w;
+                            hn::Vec<Words> (&sum)[kRows][kPairVectors]) {
+  PairWeights<kWeightRows> w;
   HWY_UNROLL(8)
-  for (int i = 0; i < kChunk; ++i)
-    w[i] = set_pairs(weights[p * kChunk + i]);
-  add_column<kChunk>(lines, 2 * p, w, sum);
+  for (int i = 0; i < kWeightRows; ++i)
+    w[i] = set_pairs(weights[p * kWeightRows + i]);
+  add_column<kWeightRows>(lines, 2 * p, w, sum);
 }
 
-/// Adds the products of kChunk rows of the mask to a tile at column `x`. `lines` are those of the
-/// first of these rows, `weights` those of a chunk (DotPairs::chunk()). kPairs is their number of
-/// pairs, or 0 if that is known at run time only.
-template <int kChunk, int kPairs = 0>
-HWY_INLINE void add_chunk(const std::uint8_t* const* lines, int x, const std::int32_t* weights,
-                          int pairs, PairSums& sum) {
-  const std::int16_t* first[kChunk + kDotPairRows - 1];
+/// Adds the products of kWeightRows rows of the mask to a tile at column `x`. `lines` are those of
+/// the first of these rows, `weights` those of so many rows (DotPairs::weights()). kPairs is their
+/// number of pairs, or 0 if that is known at run time only.
+template <int kWeightRows, int kPairs = 0, int kRows>
+HWY_INLINE void add_rows(const std::uint8_t* const* lines, int x, const std::int32_t* weights,
+                         int pairs, hn::Vec<Words> (&sum)[kRows][kPairVectors]) {
+  const std::int16_t* first[kWeightRows + kRows - 1];
   HWY_UNROLL(8)
-  for (int i = 0; i < kChunk + kDotPairRows - 1; ++i)
+  for (int i = 0; i < kWeightRows + kRows - 1; ++i)
     first[i] = reinterpret_cast<const std::int16_t*>(lines[i]) + x;
   if constexpr (kPairs > 0) {
     HWY_UNROLL(4)
     for (int p = 0; p < kPairs; ++p)
-      add_columns<kChunk>(first, p, weights, sum);
+      add_columns<kWeightRows>(first, p, weights, sum);
   } else {
     for (int p = 0; p < pairs; ++p)
-      add_columns<kChunk>(first, p, weights, sum);
+      add_columns<kWeightRows>(first, p, weights, sum);
   }
 }
 
 /// Adds the products of the last rows of the mask, `rows` of them.
-template <int kRows>
-HWY_INLINE void add_last_chunk(int rows, const std::uint8_t* const* lines, int x,
-                               const std::int32_t* weights, int pairs, PairSums& sum) {
-  if (rows == kRows) return add_chunk<kRows>(lines, x, weights, pairs, sum);
-  if constexpr (kRows > 1) add_last_chunk<kRows - 1>(rows, lines, x, weights, pairs, sum);
+template <int kWeightRows, int kRows>
+HWY_INLINE void add_last_rows(int rows, const std::uint8_t* const* lines, int x,
+                              const std::int32_t* weights, int pairs,
+                              hn::Vec<Words> (&sum)[kRows][kPairVectors]) {
+  if (rows == kWeightRows) return add_rows<kWeightRows>(lines, x, weights, pairs, sum);
+  if constexpr (kWeightRows > 1)
+    add_last_rows<kWeightRows - 1>(rows, lines, x, weights, pairs, sum);
 }
 
-/// Adds the products of a part of the weights at column `x` of the lines to the sums of a tile.
+/// Adds the products of a part of the weights at column `x` of the lines to the sums of a tile, or
+/// of fewer rows.
+template <int kRows>
 HWY_INLINE void add_part(const DotPairs& taps, int part, const std::uint8_t* const* lines, int x,
-                         PairSums& sum) {
+                         hn::Vec<Words> (&sum)[kRows][kPairVectors]) {
   const int height = taps.height(), pairs = taps.pairs();
-  // The loops of small masks would take as many instructions as their products.
-  if (height == 3 && pairs == 2) return add_chunk<3, 2>(lines, x, taps.chunk(part, 0), pairs, sum);
   int row = 0;
-  for (; row + kPairChunk <= height; row += kPairChunk)
-    add_chunk<kPairChunk>(lines + row, x, taps.chunk(part, row), pairs, sum);
-  add_last_chunk<kPairChunk - 1>(height - row, lines + row, x, taps.chunk(part, row), pairs, sum);
+  for (; row + kMostWeightRows <= height; row += kMostWeightRows)
+    add_rows<kMostWeightRows>(lines + row, x, taps.weights(part, row), pairs, sum);
+  add_last_rows<kMostWeightRows - 1>(height - row, lines + row, x, taps.weights(part, row), pairs,
+                                     sum);
+}
+
+/// The same, but without loops for small masks: these would take as many instructions as their
+/// products.
+HWY_INLINE void add_any_part(const DotPairs& taps, int part, const std::uint8_t* const* lines,
+                             int x, PairSums& sum) {
+  const int height = taps.height(), pairs = taps.pairs();
+  if (height == 3 && pairs == 2) return add_rows<3, 2>(lines, x, taps.weights(part, 0), pairs, sum);
+  if (height == 5 && pairs == 3) return add_rows<5, 3>(lines, x, taps.weights(part, 0), pairs, sum);
+  add_part(taps, part, lines, x, sum);
 }
 
 /// The signs of 16 bits that codes leave, as lines hold them.
@@ -183,7 +196,7 @@ struct PairTile {
         sum[r][k] = first_start;
     }
     for (int part = highest; part > lowest; --part) {
-      add_part(taps, part, block.lines, x, sum);
+      add_any_part(taps, part, block.lines, x, sum);
       const auto next_start = hn::Set(d, part == lowest + 1 ? start : 0);
       HWY_UNROLL(8)
       for (int r = 0; r < kDotPairRows; ++r) {
@@ -192,7 +205,7 @@ struct PairTile {
           sum[r][k] = hn::Add(hn::ShiftLeft<8>(sum[r][k]), next_start);
       }
     }
-    add_part(taps, lowest, block.lines, x, sum);
+    add_any_part(taps, lowest, block.lines, x, sum);
   }
 
   static HWY_INLINE void sum_all(const DotTaps& taps, const DotBlock& block, int x,
@@ -201,17 +214,33 @@ struct PairTile {
   }
 
   static HWY_NOINLINE void store_parts(const DotPairs& taps, int highest, int lowest,
-                                       const DotBlock& block, int x, PairSums& stored) {
+                                       const DotBlock& block, int x, std::int32_t start,
+                                       PairSums& stored) {
     PairSums sum;
-    sum_parts(taps, highest, lowest, block, x, 0, sum);
+    sum_parts(taps, highest, lowest, block, x, start, sum);
     copy_sums(sum, stored);
   }
 
-  /// The sums that count 256 and those that count 1, in memory.
+  /// The sums that count 256 and those that count 1, in memory. Of weights of one part the latter
+  /// are all of the sum but wide_start_of().
   static HWY_INLINE void store_wide(const DotTaps& taps, const DotBlock& block, int x,
                                     PairSums& high, PairSums& low) {
-    store_parts(taps.pairs(), taps.pairs().parts() - 1, 1, block, x, high);
-    store_parts(taps.pairs(), 0, 0, block, x, low);
+    const int parts = taps.pairs().parts();
+    if (parts == 1) {
+      const auto start = static_cast<std::int32_t>(-kHalfOfByteCodes * taps.sum());
+      store_parts(taps.pairs(), 0, 0, block, x, start, low);
+      for (auto& row : high)
+        for (auto& sums : row)
+          sums = hn::Zero(Words());
+      return;
+    }
+    store_parts(taps.pairs(), parts - 1, 1, block, x, 0, high);
+    store_parts(taps.pairs(), 0, 0, block, x, 0, low);
+  }
+
+  /// What is to be added to wide sums.
+  static double wide_start_of(const DotTaps& taps) {
+    return taps.pairs().parts() == 1 ? kHalfOfByteCodes * static_cast<double>(taps.sum()) : 0;
   }
 
   /// A step makes one tile, and reads the cells of its last outputs' last pairs.

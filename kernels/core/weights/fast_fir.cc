@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kernels/core/weights/fast_fir.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "kernels/core/base/round.h"
+
+namespace convolve {
+namespace {
+
+constexpr int kMost16Bits = std::numeric_limits<std::int16_t>::max();
+
+template <class T>
+using Rows = std::vector<std::vector<T>>;
+
+/// Adds the subfilters of `rows`, after so many levels, to `made`, each with its rows one after the
+/// other.
+template <class T>
+void split(Rows<T> rows, int levels, Rows<T>& made) {
+  if (levels == 0) {
+    std::vector<T>& values = made.emplace_back();
+    for (const std::vector<T>& row : rows)
+      values.insert(values.end(), row.begin(), row.end());
+    return;
+  }
+  if (rows.size() % 2 != 0) rows.emplace_back(rows[0].size(), T{});
+  Rows<T> even, sum, odd;
+  for (std::size_t i = 0; i < rows.size(); i += 2) {
+    even.push_back(rows[i]);
+    odd.push_back(rows[i + 1]);
+    sum.push_back(rows[i]);
+    for (std::size_t j = 0; j < sum.back().size(); ++j)
+      sum.back()[j] += odd.back()[j];
+  }
+  split(std::move(even), levels - 1, made);
+  split(std::move(sum), levels - 1, made);
+  split(std::move(odd), levels - 1, made);
+}
+
+template <class T>
+Rows<T> subfilters_of(const Mask& mask, const std::vector<T>& weights, int levels) {
+  Rows<T> rows, made;
+  for (int i = 0; i < mask.height; ++i) {
+    const auto row = weights.begin() + static_cast<std::ptrdiff_t>(i) * mask.width;
+    rows.emplace_back(row, row + mask.width);
+  }
+  split(std::move(rows), levels, made);
+  return made;
+}
+
+/// The largest magnitude of a weight of a subfilter.
+template <class T>
+double largest_weight(const Mask& mask, const std::vector<T>& weights, int levels) {
+  double largest = 0;
+  for (const std::vector<T>& values : subfilters_of(mask, weights, levels))
+    for (const T value : values)
+      largest = std::max(largest, std::fabs(static_cast<double>(value)));
+  return largest;
+}
+
+/// A difference of differences is twice as large.
+bool differences_fit(int max_code, int levels) {
+  return max_code << (levels - 1) <= kMost16Bits;
+}
+
+/// Weights whose subfilters fit 16 bits and that keep the contract. The best of some units, as a
+/// slightly larger one may lie much nearer to the weights.
+std::optional<DigitWeights> quantise_for_fir(const FrameFormat& format, const Mask& mask,
+                                             double scale, int levels, int digits) {
+  // Each value is rounded, so a sum of them may be larger by half a unit for each.
+  const double finest = largest_weight(mask, mask.weights, levels) / (kMost16Bits - (1 << levels));
+  constexpr int kCandidates = 8;
+  std::optional<DigitWeights> best;
+  for (int i = 0; i < kCandidates; ++i) {
+    DigitWeights made = quantise_weights(mask, finest * (1 + i / 64.0));
+    if (!best || made.error < best->error) best = std::move(made);
+  }
+  best->digits = digits;
+  if (!digits_serve(format, mask, *best, scale, false)) best.reset();
+  return best;
+}
+
+}  // namespace
+
+int fir_height(int height, int levels) {
+  for (; levels > 0; --levels)
+    height = divide_up(height, 2);
+  return height;
+}
+
+double fir_products(const Mask& mask, int levels) {
+  constexpr double kElse[kMostFirLevels + 1] = {0, 15, 30, 50, 110};
+  const double rows = 1.0 * fir_height(mask.height, levels) * fir_subfilters(levels);
+  return divide_up(mask.width, 2) * rows / (1 << levels) + kElse[levels];
+}
+
+std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask, const DigitWeights& weights,
+                                                     int levels) {
+  return subfilters_of(mask, weights.values, levels);
+}
+
+int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_code) {
+  if (weights.wide) return 0;
+  int best = 0;
+  for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
+    if (fir_products(mask, levels) < fir_products(mask, best) &&
+        differences_fit(max_code, levels) &&
+        largest_weight(mask, weights.values, levels) <= kMost16Bits)
+      best = levels;
+  return best;
+}
+
+DigitWeights digits_for_fir(const FrameFormat& format, const Mask& mask, double scale,
+                            DigitWeights digits) {
+  const int max_code = largest_code(format);
+  int best = choose_fir_levels(mask, digits, max_code);
+  if (digits.wide) return digits;
+  for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels) {
+    if (fir_products(mask, levels) >= fir_products(mask, best) ||
+        !differences_fit(max_code, levels))
+      continue;
+    if (auto made = quantise_for_fir(format, mask, scale, levels, digits.digits)) {
+      digits = *std::move(made);
+      best = levels;
+    }
+  }
+  return digits;
+}
+
+}  // namespace convolve

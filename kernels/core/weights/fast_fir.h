@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A fast FIR algorithm for the rows of a mask (Parhi, VLSI Digital Signal Processing Systems, 1999,
+// chapter 9; Mou and Duhamel, Short-Length FIR Filters and Their Use in Fast Nonrecursive
+// Filtering, 1991): fewer products for more additions.
+//
+// Let A_k = X_2k and B_k = X_2k+1 be the even and the odd rows of a picture X, E and O those of the
+// weights, and W * R_k the sum of the products of the rows of W with R_k, R_k+1, ... Then
+//
+//     Y_2k   = E * (A_k - B_k)   + (E + O) * B_k
+//     Y_2k+1 = O * (A_k+1 - B_k) + (E + O) * B_k
+//
+// so that two rows of outputs take three subfilters of half the rows each, in place of four. Each
+// of these may be split in the same way: n levels make 3^n subfilters of a 2^n-th of the rows, for
+// 2^n rows of outputs. It is exact where sums wrap, as those of 32 bits do, if weights and
+// differences fit the operands of the products.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/core/base/view.h"
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/digits.h"
+
+namespace convolve {
+
+/// One level alone is never faster than none, or than two.
+inline constexpr int kFewestFirLevels = 2;
+inline constexpr int kMostFirLevels = 4;
+
+/// 3^levels.
+constexpr int fir_subfilters(int levels) {
+  return levels == 0 ? 1 : 3 * fir_subfilters(levels - 1);
+}
+
+/// Rows of a subfilter of a mask of `height` rows.
+int fir_height(int height, int levels);
+
+/// What a sample takes, in products of pairs of neighbours in a row: these, and for each level the
+/// lines of differences and the sums that go from subfilter to subfilter in memory.
+double fir_products(const Mask& mask, int levels);
+
+/// The subfilters of a mask, depth first: each level has its E, E + O and O in this order. Each has
+/// fir_height() rows of the mask's width, one after the other.
+std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask, const DigitWeights& weights,
+                                                     int levels);
+
+/// The number of levels, 0 or kFewestFirLevels .. kMostFirLevels, that take least time, of those
+/// whose sums of weights, and differences of codes up to `max_code`, fit 16 bits. 0 for wide
+/// weights.
+int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_code);
+
+/// `digits` of a mask that is not rational, or weights of fewer bits that keep the contract, too,
+/// if more levels serve these.
+DigitWeights digits_for_fir(const FrameFormat& format, const Mask& mask, double scale,
+                            DigitWeights digits);
+
+}  // namespace convolve

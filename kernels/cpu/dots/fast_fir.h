@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The subfilters of a fast FIR algorithm (core/weights/fast_fir.h) as products of pairs take them.
+#pragma once
+
+#include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/digits.h"
+#include "kernels/core/weights/fast_fir.h"
+#include "kernels/cpu/dots/dot_pairs.h"
+
+namespace convolve {
+
+/// A mask as subfilters. Immutable; owns them.
+class FastFir {
+ public:
+  FastFir() = default;
+  /// With the number of levels that choose_fir_levels() chooses.
+  FastFir(const Mask& mask, const DigitWeights& weights, int max_code)
+      : levels_(choose_fir_levels(mask, weights, max_code)) {
+    if (levels_ > 0)
+      subfilters_ = DotPairs(mask.width, fir_height(mask.height, levels_),
+                             split_for_fir(mask, weights, levels_));
+  }
+
+  /// 0 if the mask is not split.
+  int levels() const { return levels_; }
+  /// A part for each of the fir_subfilters(levels()).
+  const DotPairs& subfilters() const { return subfilters_; }
+
+  /// Output rows that are computed together.
+  int rows() const { return kDotPairRows << levels_; }
+  /// Lines of a subfilter that these rows read.
+  int lines() const { return subfilters_.height() + kDotPairRows - 1; }
+  /// Rows of the source that these lines are made of, and the next lines, too.
+  int source_rows() const { return (lines() + 1) << levels_; }
+
+ private:
+  int levels_ = 0;
+  DotPairs subfilters_;
+};
+
+}  // namespace convolve

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The sums of a fast FIR algorithm (core/weights/fast_fir.h): lines for its subfilters, made of
+// rows of the source, and sums of outputs, made of theirs.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_FIR_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_FIR_SUMS_INL_H_
+#undef CONVOLVE_FIR_SUMS_INL_H_
+#else
+#define CONVOLVE_FIR_SUMS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/core/weights/fast_fir.h"
+#include "kernels/cpu/dots/pair_sums-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if CONVOLVE_DOT_PAIRS
+
+/// Rows of the source that a line of each subfilter is made of.
+constexpr int fir_source_rows(int levels) {
+  return (2 << levels) - 1;
+}
+
+/// Stores column `i` of a line of subfilter `first` and of those after it that kLevels more levels
+/// make of `rows`.
+template <int kLevels>
+HWY_INLINE void split_column(const hn::Vec<Pairs> (&rows)[fir_source_rows(kLevels)], int first,
+                             int i, std::int16_t* const* lines) {
+  if constexpr (kLevels == 0) {
+    hn::StoreU(rows[0], Pairs(), lines[first] + i);
+  } else {
+    constexpr int kRows = fir_source_rows(kLevels - 1);
+    hn::Vec<Pairs> even[kRows], sum[kRows], odd[kRows];
+    HWY_UNROLL(16)
+    for (int k = 0; k < kRows; ++k) {
+      even[k] = hn::Sub(rows[2 * k], rows[2 * k + 1]);
+      sum[k] = rows[2 * k + 1];
+      odd[k] = hn::Sub(rows[2 * k + 2], rows[2 * k + 1]);
+    }
+    constexpr int kParts = fir_subfilters(kLevels - 1);
+    split_column<kLevels - 1>(even, first, i, lines);
+    split_column<kLevels - 1>(sum, first + kParts, i, lines);
+    split_column<kLevels - 1>(odd, first + 2 * kParts, i, lines);
+  }
+}
+
+/// Makes a line of each subfilter of fir_source_rows() rows, `cells` cells of each.
+template <int kLevels>
+HWY_NOINLINE void split_rows(const std::int16_t* const* rows, int cells,
+                             std::int16_t* const* lines) {
+  constexpr int kRows = fir_source_rows(kLevels);
+  const Pairs d;
+  for (int i = 0; i < cells; i += static_cast<int>(hn::Lanes(d))) {
+    hn::Vec<Pairs> column[kRows];
+    HWY_UNROLL(32)
+    for (int k = 0; k < kRows; ++k)
+      column[k] = hn::LoadU(d, rows[k] + i);
+    split_column<kLevels>(column, 0, i, lines);
+  }
+}
+
+/// Tiles side by side that a subfilter sums in turn, while its lines and weights are at hand.
+inline constexpr int kFirTiles = kDotVectors / kPairVectors;
+using FirSums = PairSums[kFirTiles];
+
+/// What subfilters sum: the lines of subfilter n from lines[n * `stride`] on, at column `x`.
+struct FirTile {
+  const DotPairs& subfilters;
+  const std::uint8_t* const* lines;
+  int stride;
+  int x;
+};
+
+/// Sums of kRows rows of tiles, which begin with those in `from`, or with `start` if that is null.
+template <int kRows>
+HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirSums* from, std::int32_t start,
+                                FirSums& to) {
+  for (int t = 0; t < kFirTiles; ++t) {
+    hn::Vec<Words> sum[kRows][kPairVectors];
+    HWY_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      HWY_UNROLL(4)
+      for (int k = 0; k < kPairVectors; ++k)
+        sum[r][k] = from != nullptr ? (*from)[t][r][k] : hn::Set(Words(), start);
+    }
+    const int x = tile.x + t * kPairVectors * static_cast<int>(hn::Lanes(Words()));
+    add_part(tile.subfilters, n, tile.lines + n * tile.stride, x, sum);
+    HWY_UNROLL(4)
+    for (int r = 0; r < kRows; ++r) {
+      HWY_UNROLL(4)
+      for (int k = 0; k < kPairVectors; ++k)
+        to[t][r][k] = sum[r][k];
+    }
+  }
+}
+
+/// The sums of the first kRows rows of 2^kLevels tiles, of which tile i has the outputs of row
+/// fir_phase(i) and every 2^kLevels-th after it. `first` is the first of their subfilters. They
+/// begin with those in `from`, or with `start` if that is null.
+template <int kLevels, int kRows>
+void add_subfilters(const FirTile& tile, int first, const FirSums* from, std::int32_t start,
+                    FirSums* to) {
+  if constexpr (kLevels == 0) {
+    add_subfilter<kRows>(tile, first, from, start, *to);
+  } else {
+    constexpr int kHalf = 1 << (kLevels - 1), kParts = fir_subfilters(kLevels - 1);
+    FirSums shared[kHalf];
+    add_subfilters<kLevels - 1, kRows>(tile, first + kParts, nullptr, start, shared);
+    const FirSums *even = shared, *odd = shared;
+    if (from != nullptr) {
+      for (int i = 0; i < 2 * kHalf; ++i)
+        for (int t = 0; t < kFirTiles; ++t)
+          for (int r = 0; r < kRows; ++r)
+            for (int k = 0; k < kPairVectors; ++k)
+              to[i][t][r][k] = hn::Add(from[i][t][r][k], shared[i % kHalf][t][r][k]);
+      even = to;
+      odd = to + kHalf;
+    }
+    add_subfilters<kLevels - 1, kRows>(tile, first, even, 0, to);
+    add_subfilters<kLevels - 1, kRows>(tile, first + 2 * kParts, odd, 0, to + kHalf);
+  }
+}
+
+/// The first row of outputs in tile `i` of 2^levels: its bits in reverse, as each level has its
+/// even rows before its odd ones.
+constexpr int fir_phase(int i, int levels) {
+  return levels == 0 ? 0 : 2 * fir_phase(i % (1 << (levels - 1)), levels - 1) + (i >> (levels - 1));
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

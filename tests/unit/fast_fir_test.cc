@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// A fast FIR algorithm for the rows of a mask: that its subfilters make the same sums, and which
+// masks are split.
+#include "kernels/core/weights/fast_fir.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/core/weights/arithmetic.h"
+#include "tests/unit/formats.h"
+
+namespace convolve {
+namespace {
+
+using unit::mask_of;
+using Numbers = std::vector<std::int32_t>;
+
+FrameFormat grey(int depth = 8) {
+  return unit::grey(64, 48, depth);
+}
+
+DigitWeights digits_of(const Mask& mask, int depth = 8) {
+  const FrameFormat format = grey(depth);
+  return choose_digits(format, mask, 1, is_rational(format, mask, 1)).value();
+}
+
+/// A mask of `width` x `height` numbers up to `most` of both signs, or of one if they are `reals`.
+Mask random_mask(int width, int height, int most, bool reals = false) {
+  std::mt19937 random(static_cast<unsigned>(width * 1000 + height));
+  std::string text = std::to_string(width) + "x" + std::to_string(height) + ": ";
+  for (int i = 0; i < height; ++i) {
+    if (i > 0) text += "; ";
+    for (int j = 0; j < width; ++j) {
+      const int number = static_cast<int>(random() % static_cast<unsigned>(most + 1));
+      text += reals ? "0." + std::to_string(1000000 + number).substr(1) + "017 "
+                    : std::to_string(random() % 3 == 0 ? -number : number) + " ";
+    }
+  }
+  return mask_of(text + (reals ? "" : " / 99999"), Normalize::kAuto);
+}
+
+/// 2^levels sums from row 0 of `rows` on, as the head of fast_fir.h says, by the subfilters from
+/// `subfilter` on.
+Numbers fast_sums(const std::vector<Numbers>& subfilters, std::size_t subfilter, int levels,
+                  const Numbers& rows) {
+  if (levels == 0) {
+    const Numbers& weights = subfilters[subfilter];
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      sum += static_cast<std::uint32_t>(weights[i] * rows[i]);
+    return {static_cast<std::int32_t>(sum)};
+  }
+  Numbers even, both, odd;
+  for (std::size_t k = 0; 2 * k + 2 < rows.size(); ++k) {
+    even.push_back(rows[2 * k] - rows[2 * k + 1]);
+    both.push_back(rows[2 * k + 1]);
+    odd.push_back(rows[2 * k + 2] - rows[2 * k + 1]);
+  }
+  const auto parts = static_cast<std::size_t>(fir_subfilters(levels - 1));
+  const Numbers of_even = fast_sums(subfilters, subfilter, levels - 1, even);
+  const Numbers of_both = fast_sums(subfilters, subfilter + parts, levels - 1, both);
+  const Numbers of_odd = fast_sums(subfilters, subfilter + 2 * parts, levels - 1, odd);
+  Numbers sums;
+  for (std::size_t k = 0; k < of_even.size(); ++k) {
+    sums.push_back(of_even[k] + of_both[k]);
+    sums.push_back(of_odd[k] + of_both[k]);
+  }
+  return sums;
+}
+
+TEST(FastFir, MakesTheSumsOfTheMask) {
+  std::mt19937 random(3);
+  for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
+    for (int height = 1; height <= 40; ++height) {
+      const Mask mask = random_mask(1, height, 127);
+      const DigitWeights weights = digits_of(mask);
+      const auto subfilters = split_for_fir(mask, weights, levels);
+      ASSERT_EQ(subfilters.size(), static_cast<std::size_t>(fir_subfilters(levels)));
+      for (const Numbers& values : subfilters)
+        ASSERT_EQ(values.size(), static_cast<std::size_t>(fir_height(height, levels)));
+      // As many rows as the subfilters have, and those that the last outputs see more.
+      Numbers rows;
+      for (int i = 0; i < (fir_height(height, levels) + 1) << levels; ++i)
+        rows.push_back(static_cast<int>(random() % 256));
+      const Numbers sums = fast_sums(subfilters, 0, levels, rows);
+      for (int y = 0; y < 1 << levels; ++y) {
+        std::int32_t sum = 0;
+        for (int i = 0; i < height; ++i)
+          sum +=
+              weights.values[static_cast<std::size_t>(i)] * rows[static_cast<std::size_t>(y + i)];
+        ASSERT_EQ(sums[static_cast<std::size_t>(y)], sum)
+            << levels << " levels, height " << height << ", row " << y;
+      }
+    }
+}
+
+std::int32_t largest(const std::vector<Numbers>& subfilters) {
+  std::int32_t most = 0;
+  for (const Numbers& values : subfilters)
+    for (const std::int32_t value : values)
+      most = std::max(most, std::abs(value));
+  return most;
+}
+
+int levels_of(const Mask& mask, int depth = 8) {
+  return choose_fir_levels(mask, digits_of(mask, depth), (1 << depth) - 1);
+}
+
+TEST(FastFir, SplitsHighMasks) {
+  EXPECT_EQ(levels_of(random_mask(3, 3, 127)), 0);
+  EXPECT_EQ(levels_of(random_mask(9, 9, 127)), 0);
+  EXPECT_EQ(levels_of(random_mask(15, 15, 127)), 2);
+  EXPECT_EQ(levels_of(random_mask(31, 31, 127)), 3);
+  EXPECT_EQ(levels_of(random_mask(63, 63, 127)), 4);
+  EXPECT_EQ(levels_of(random_mask(63, 1, 127)), 0);
+}
+
+TEST(FastFir, SplitsNoFurtherThan16Bits) {
+  // The largest sums of four, eight and sixteen weights that fit, and the next ones.
+  // As wide as makes four levels pay; only the first column has large weights.
+  const auto levels_with = [](int weight) {
+    std::string text;
+    for (int i = 0; i < 64; ++i) {
+      text += i > 0 ? "; " : "";
+      for (int j = 0; j < 63; ++j)
+        text += std::to_string(j > 0 ? j % 3 : i == 1 ? weight - 1 : weight) + " ";
+    }
+    return levels_of(mask_of(text + "/ 77777"));
+  };
+  EXPECT_EQ(levels_with(2047), 4);
+  EXPECT_EQ(levels_with(2048), 3);
+  EXPECT_EQ(levels_with(4095), 3);
+  EXPECT_EQ(levels_with(4096), 2);
+  EXPECT_EQ(levels_with(8191), 2);
+  EXPECT_EQ(levels_with(8192), 0);
+}
+
+TEST(FastFir, SplitsNoFurtherThanDifferencesFit) {
+  const Mask mask = random_mask(63, 63, 50);
+  EXPECT_EQ(levels_of(mask, 12), 4);
+  EXPECT_EQ(choose_fir_levels(mask, digits_of(mask), (1 << 13) - 1), 3);
+  EXPECT_EQ(choose_fir_levels(mask, digits_of(mask), (1 << 14) - 1), 2);
+  EXPECT_EQ(choose_fir_levels(mask, digits_of(mask), (1 << 15) - 1), 0);
+}
+
+TEST(FastFir, RealsGetFewerBitsThatKeepTheContract) {
+  for (const int side : {15, 31}) {
+    const Mask mask = random_mask(side, side, 999999, true);
+    const DigitWeights fine = digits_of(mask);
+    const DigitWeights made = digits_for_fir(grey(), mask, 1, fine);
+    EXPECT_TRUE(digits_serve(grey(), mask, made, 1, false)) << side;
+    const int levels = choose_fir_levels(mask, made, 255);
+    EXPECT_GT(levels, choose_fir_levels(mask, fine, 255)) << side;
+    EXPECT_LE(largest(split_for_fir(mask, made, levels)), 0x7FFF) << side;
+    EXPECT_EQ(made.digits, fine.digits) << side;
+  }
+  // Four levels would take fewer products and lose too much.
+  const Mask wide = random_mask(63, 63, 999999, true);
+  EXPECT_TRUE(
+      digits_serve(grey(), wide, digits_for_fir(grey(), wide, 1, digits_of(wide)), 1, false));
+  // Too small to be split.
+  const Mask mask = random_mask(5, 5, 999999, true);
+  EXPECT_EQ(digits_for_fir(grey(), mask, 1, digits_of(mask)).values, digits_of(mask).values);
+}
+
+}  // namespace
+}  // namespace convolve
