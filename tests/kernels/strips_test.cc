@@ -24,14 +24,15 @@ constexpr int kWidths[] = {30720, 27001};
 constexpr int kHeight = 12;
 constexpr int kRounds = 3;
 
-void expect_right_frames(const FrameFormat& format, const TestMask& mask, Border border) {
+void expect_right_frames(const FrameFormat& format, const TestMask& mask, Border border,
+                         int threads = 4) {
   GuardedFrame source(format, 0, false), wanted(format, 0, false), made(format, 0, false);
   fill_frame(source.view(), 5);
   RunArguments arguments;
   arguments.border = border;
   reference_run(source.view(), wanted.view(), mask.mask, arguments);
   DeviceOptions device_options;
-  device_options.threads = 4;
+  device_options.threads = threads;
   auto device = open_device(BackendKind::kCpu, device_options);
   ASSERT_TRUE(device.ok());
   auto convolver = Convolver::create(format, mask.mask, {}, device.value());
@@ -67,14 +68,17 @@ TEST_P(Strips, OfHighMasksAreThoseOfTheReference) {
                                           anchored(random_mask(9, 30, Weights::kRational), 8, 1),
                                           random_mask(31, 31, Weights::kRational),
                                           random_mask(64, 57, Weights::kRational)};
+  int border = 0;
   for (const SampleType& samples : {kU8, kU10High})
-    for (const int height : {2, 44, 150})
-      for (const TestMaskPtr& mask : masks) {
-        SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(height) + " " + mask->name);
-        expect_right_frames(make_format(GetParam(), samples, Levels::kLimited, 50, height), *mask,
-                            height % 4 == 0 ? Border::kMirror : Border::kWrap);
-        if (HasFailure()) return;
-      }
+    for (const int threads : {1, 4})
+      for (const int height : {2, 44, 151})
+        for (const TestMaskPtr& mask : masks) {
+          SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(height) + " " + mask->name +
+                       " " + std::to_string(threads));
+          expect_right_frames(make_format(GetParam(), samples, Levels::kLimited, 50, height), *mask,
+                              static_cast<Border>(border++ % kBorderCount), threads);
+          if (HasFailure()) return;
+        }
 }
 
 INSTANTIATE_TEST_SUITE_P(Arrangements, Strips,

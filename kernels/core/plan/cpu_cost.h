@@ -78,8 +78,8 @@ const CpuCostConstants& cpu_cost_constants(const DeviceCapabilities& device);
 bool multiplies_pairs(const DeviceCapabilities& device, const FrameFormat& format);
 
 /// What `plan` does to a frame. Units of work for a sample are multiply-adds; for coarsened-dots
-/// products of four bytes, or of pairs of 16 bits (DotProducts), for box the share of
-/// rows and columns that the halo adds, and shift has none. `threads` share the rows.
+/// products of four bytes, or of pairs of 16 bits (DotProducts, fir_products()), for box the share
+/// of rows and columns that the halo adds, and shift has none. `threads` share the rows.
 CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
                       const FrameFormat& format, const Mask& mask, int threads);
 

@@ -22,7 +22,7 @@ struct DigitWeights {
   std::vector<std::int32_t> values;
   double unit = 1;
   /// Sums leave 32 bits: those of digit 0 and the lowest byte of codes are kept apart from the
-  /// others.
+  /// others, unless a kernel has another way.
   bool wide = false;
   std::int64_t sum = 0;  ///< Of the values.
   double magnitude = 0;  ///< Sum of |value|.

@@ -73,7 +73,9 @@ bool differences_fit(int max_code, int levels) {
 std::optional<DigitWeights> quantise_for_fir(const FrameFormat& format, const Mask& mask,
                                              double scale, int levels, int digits) {
   // Each value is rounded, so a sum of them may be larger by half a unit for each.
-  const double finest = largest_weight(mask, mask.weights, levels) / (kMost16Bits - (1 << levels));
+  const double finest =
+      std::max(largest_weight(mask, mask.weights, levels) / (kMost16Bits - (1 << levels)),
+               mask.max_weight / largest_value(digits));
   constexpr int kCandidates = 8;
   std::optional<DigitWeights> best;
   for (int i = 0; i < kCandidates; ++i) {

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/component_task.h"
+#include "kernels/cpu/workspace.h"
 
 namespace convolve {
 
@@ -15,6 +16,9 @@ class ByteFilter {
 
   /// Columns of an area at most.
   virtual int strip_width() const = 0;
+
+  /// Rows of an area are a multiple of this, but of the last ones.
+  virtual int row_step() const { return kBlockRows; }
 
   /// Filters `area` of the first group, and what lies beside it of the second, as worker `worker`,
   /// with the epilogues of the parts.

@@ -31,8 +31,9 @@ class RowsAhead {
     fetches_ = group == (task.groups[0].any_filtered() ? 0 : 1);
   }
 
-  /// From now on `rows` rows of the source from `y` on are fetched, of which those outside of the
-  /// picture are left out, and as many of the output from `out` on, as far as the area goes.
+  /// From now on `rows` rows of the source from `y` on, kMostRows at most, are fetched, of which
+  /// those outside of the picture are left out, and as many of the output from `out` on, as far as
+  /// the area goes.
   void next_block(int y, int rows, int out) {
     sources_ = outputs_ = 0;
     if (!fetches_) return;

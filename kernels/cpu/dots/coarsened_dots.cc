@@ -39,7 +39,7 @@ HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& a
 
 #if CONVOLVE_DOT_PAIRS
 
-/// The last of the source lines is scratch.
+/// The line after those of the parts is scratch.
 template <class Stored>
 HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
                         const Workspace& workspace, std::ptrdiff_t, PairTile<Stored>) {
@@ -179,7 +179,7 @@ const char* instruction_set() {
   return hwy::TargetName(HWY_TARGET);
 }
 
-bool multiplies_pairs(int sample_bytes) {
+bool has_pairs_for(int sample_bytes) {
   return CONVOLVE_DOT_PAIRS && (sample_bytes == 2 || !CONVOLVE_DOT_INSTRUCTION);
 }
 
@@ -192,7 +192,7 @@ namespace convolve {
 
 HWY_EXPORT(filter_dots);
 HWY_EXPORT(instruction_set);
-HWY_EXPORT(multiplies_pairs);
+HWY_EXPORT(has_pairs_for);
 
 const char* vector_instruction_set() {
   return HWY_DYNAMIC_DISPATCH(instruction_set)();
@@ -213,7 +213,7 @@ Status limit_instruction_set(const std::string& name) {
 Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask& mask,
                                           const DigitWeights& weights, int workers) {
   const GroupExtent extent = largest_group(format);
-  const bool pairs = HWY_DYNAMIC_DISPATCH(multiplies_pairs)(extent.sample_bytes);
+  const bool pairs = HWY_DYNAMIC_DISPATCH(has_pairs_for)(extent.sample_bytes);
   CoarsenedDots made;
   made.taps_ =
       DotTaps(mask, weights, pairs ? FastFir(mask, weights, largest_code(format)) : FastFir());

@@ -22,6 +22,7 @@ class CoarsenedDots final : public ByteFilter {
                                     const DigitWeights& weights, int workers);
 
   int strip_width() const override { return strip_width_; }
+  int row_step() const override { return taps_.fir().row_step(); }
 
   void filter(const RowTask& task, const Area& area, int worker) const override;
 

@@ -28,9 +28,14 @@ class FastFir {
 
   /// Output rows that are computed together.
   int rows() const { return kDotPairRows << levels_; }
-  /// Lines of a subfilter that these rows read.
-  int lines() const { return subfilters_.height() + kDotPairRows - 1; }
-  /// Rows of the source that these lines are made of, and the next lines, too.
+  /// Areas of other heights would compute rows that nobody wants.
+  int row_step() const { return levels_ == 0 ? kDotPairRows : 1 << levels_; }
+  /// Lines of a subfilter that `rows` rows of a tile read.
+  int lines_of(int rows) const { return subfilters_.height() + rows - 1; }
+  /// The same of all of its rows.
+  int lines() const { return lines_of(kDotPairRows); }
+  /// Rows of the source from the first output row up to the last one that is loaded for lines(), or
+  /// more.
   int source_rows() const { return (lines() + 1) << levels_; }
 
  private:

@@ -40,8 +40,8 @@ template <class Tile, int kLevels>
 class FirRows {
  public:
   using Stored = typename Tile::Stored;
-  static constexpr int kPhases = 1 << kLevels;
-  static constexpr int kRows = kDotPairRows * kPhases;
+  static constexpr int kTiles = 1 << kLevels;
+  static constexpr int kRows = kDotPairRows * kTiles;
 
   FirRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
           const DotTaps& taps)
@@ -51,13 +51,14 @@ class FirRows {
         taps_(taps),
         fir_(taps.fir()),
         cells_(area.width + taps.width() - 1),
-        ring_(task_.all_filtered() ? 2 * kPhases : fir_.source_rows()),
+        ring_(task_.all_filtered() ? 2 * kTiles : fir_.source_rows()),
         source_(pair_rows_of<Stored>(task_, area.x - taps.anchor_x(), cells_, workspace,
                                      task_.count * fir_.source_rows())),
         ahead_(task, group, area) {}
 
   void filter(int y, int rows, const Stored* (*samples)[kMaxComponents]) {
-    for (const int end = y / kPhases + fir_.lines(); made_ < end; ++made_)
+    const int tile_rows = divide_up(rows, kTiles);
+    for (const int end = y / kTiles + fir_.lines_of(tile_rows); made_ < end; ++made_)
       make_lines();
     ahead_.next_block(top() + loaded_, kRows, area_.y + y + rows);
     for (int k = 0; k < task_.count; ++k) {
@@ -67,7 +68,7 @@ class FirRows {
         samples[r][k] = reinterpret_cast<const Stored*>(
             part.filtered ? out_[r] : line(k, y + r + taps_.anchor_y()) + taps_.anchor_x());
       }
-      if (part.filtered) filter_part(k, y, rows);
+      if (part.filtered) filter_part(k, y, rows, tile_rows);
     }
   }
 
@@ -99,7 +100,7 @@ class FirRows {
   /// Makes the next line of each subfilter, of rows that are loaded where they have not been.
   void make_lines() {
     constexpr int kSources = fir_source_rows(kLevels), kLines = fir_subfilters(kLevels);
-    const int first = made_ * kPhases;
+    const int first = made_ * kTiles;
     for (; loaded_ < first + kSources; ++loaded_) {
       std::uint8_t* to[kMaxComponents];
       for (int k = 0; k < task_.count; ++k)
@@ -118,25 +119,25 @@ class FirRows {
     }
   }
 
-  /// Filters `rows` rows of part `k` from `y` on.
-  void filter_part(int k, int y, int rows) {
+  /// Filters `rows` rows of part `k` from `y` on, which are `tile_rows` rows of each tile.
+  void filter_part(int k, int y, int rows, int tile_rows) {
     const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
     for (int n = 0; n < fir_subfilters(kLevels); ++n)
-      for (int i = 0; i < fir_.lines(); ++i)
-        table[n * fir_.lines() + i] = subfilter_line(k, n, y / kPhases + i);
+      for (int i = 0; i < fir_.lines_of(tile_rows); ++i)
+        table[n * fir_.lines() + i] = subfilter_line(k, n, y / kTiles + i);
     const ComponentTask& part = task_.parts[k].task;
     const DigitEpilogue& e = task_.parts[k].digits;
     DotBlock block{table, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
     const TileEnd tile = tile_end(taps_, e, part.reciprocals);
     const std::int32_t start = start_of_sums<Tile>(taps_, e, tile, part.layout);
     const int step = Tile::stride(taps_).step;
-    FirSums sums[kPhases];
+    FirSums sums[kTiles] = {};
     for (int x = 0; x < area_.width; x += kFirTiles * step) {
       ahead_.fetch(k, area_.width, x, std::min(kFirTiles * step, area_.width - x));
-      sum_tiles({fir_.subfilters(), table, fir_.lines(), x}, divide_up(rows, kPhases), start, sums);
-      for (int i = 0; i < kPhases; ++i) {
+      sum_tiles({fir_.subfilters(), table, fir_.lines(), x}, tile_rows, start, sums);
+      for (int i = 0; i < kTiles; ++i) {
         block.rows = 0;
-        for (int r = fir_phase(i, kLevels); r < rows; r += kPhases)
+        for (int r = fir_first_row(i, kLevels); r < rows; r += kTiles)
           block.out[block.rows++] = out_[r];
         for (int t = 0, at = x; t < kFirTiles && at < area_.width; ++t, at += step)
           finish_stored_sums<Tile>(sums[i][t], e, tile, block, at, area_.width - at);
@@ -146,7 +147,9 @@ class FirRows {
 
   /// The sums of the first `rows` rows of tiles.
   static void sum_tiles(const FirTile& tile, int rows, std::int32_t start, FirSums* sums) {
-    if (rows > 2) return add_subfilters<kLevels, kDotPairRows>(tile, 0, nullptr, start, sums);
+    static_assert(kDotPairRows == 4, "a case for each number of rows");
+    if (rows == 4) return add_subfilters<kLevels, 4>(tile, 0, nullptr, start, sums);
+    if (rows == 3) return add_subfilters<kLevels, 3>(tile, 0, nullptr, start, sums);
     if (rows == 2) return add_subfilters<kLevels, 2>(tile, 0, nullptr, start, sums);
     add_subfilters<kLevels, 1>(tile, 0, nullptr, start, sums);
   }

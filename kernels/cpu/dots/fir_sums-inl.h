@@ -105,7 +105,7 @@ HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirSums* from,
 }
 
 /// The sums of the first kRows rows of 2^kLevels tiles, of which tile i has the outputs of row
-/// fir_phase(i) and every 2^kLevels-th after it. `first` is the first of their subfilters. They
+/// fir_first_row(i) and every 2^kLevels-th after it. `first` is the first of their subfilters. They
 /// begin with those in `from`, or with `start` if that is null.
 template <int kLevels, int kRows>
 void add_subfilters(const FirTile& tile, int first, const FirSums* from, std::int32_t start,
@@ -133,8 +133,9 @@ void add_subfilters(const FirTile& tile, int first, const FirSums* from, std::in
 
 /// The first row of outputs in tile `i` of 2^levels: its bits in reverse, as each level has its
 /// even rows before its odd ones.
-constexpr int fir_phase(int i, int levels) {
-  return levels == 0 ? 0 : 2 * fir_phase(i % (1 << (levels - 1)), levels - 1) + (i >> (levels - 1));
+constexpr int fir_first_row(int i, int levels) {
+  return levels == 0 ? 0
+                     : 2 * fir_first_row(i % (1 << (levels - 1)), levels - 1) + (i >> (levels - 1));
 }
 
 #endif

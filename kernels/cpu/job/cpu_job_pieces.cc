@@ -53,7 +53,8 @@ CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
     least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
-  piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), kBlockRows);
+  const int step = work == Work::kBytes ? bytes_->row_step() : kBlockRows;
+  piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), step);
   piece.bands = divide_up(height, piece.band_rows);
   return &piece;
 }
