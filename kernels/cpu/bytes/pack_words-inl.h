@@ -163,7 +163,8 @@ HWY_INLINE void store_wide_pairs(hn::Vec<WidePairs> codes, SampleLayout layout, 
   }
 }
 
-/// The same with the codes of two vectors, those in `first` first.
+/// Stores the codes of two bytes in `first`, and then those in `second`, as samples: as many as
+/// fill both vectors, or `count` if that is less.
 HWY_INLINE void store_wide_pairs(hn::Vec<WidePairs> first, hn::Vec<WidePairs> second,
                                  SampleLayout layout, int count, std::uint8_t* out) {
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(WidePairs()));

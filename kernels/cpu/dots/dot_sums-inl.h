@@ -284,7 +284,7 @@ struct QuadTile {
     store_powers<Stored>(taps, 0, 0, block, x, low);
   }
 
-  /// What is to be added to wide sums.
+  /// Wide sums of quads are whole: nothing is added to them.
   static double wide_start_of(const DotTaps&) { return 0; }
 
   /// A step makes one tile, and reads the cells that the quads of its sums lie on.

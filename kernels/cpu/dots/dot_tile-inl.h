@@ -222,7 +222,8 @@ HWY_INLINE void finish_sums(const typename Tile::Sums& sum, const DigitEpilogue&
   finish_seldom<Tile>(copy, e.general, reciprocals, block, x, count);
 }
 
-/// The same for sums in memory, compiled once.
+/// Makes samples of the sums of a tile that lie in memory. Not inlined: the levels of a fast FIR
+/// algorithm share it, as compiling it for each would take minutes.
 template <class Tile>
 HWY_NOINLINE void finish_stored_sums(const typename Tile::Sums& sum, const DigitEpilogue& e,
                                      TileEnd end, const DotBlock& block, int x, int count) {
@@ -238,7 +239,8 @@ HWY_INLINE void filter_tile(const DotTaps& taps, const DigitEpilogue& e, TileEnd
   finish_sums<Tile>(sum, e, end, block, x, count);
 }
 
-/// What the sums of a tile begin with.
+/// The sums of a tile begin with this number, so that black levels, offsets of quotients and those
+/// of lines cost no instruction of their own.
 template <class Tile>
 HWY_INLINE std::int32_t start_of_sums(const DotTaps& taps, const DigitEpilogue& e, TileEnd end,
                                       SampleLayout layout) {

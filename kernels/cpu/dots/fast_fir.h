@@ -32,7 +32,7 @@ class FastFir {
   int row_step() const { return levels_ == 0 ? kDotPairRows : 1 << levels_; }
   /// Lines of a subfilter that `rows` rows of a tile read.
   int lines_of(int rows) const { return subfilters_.height() + rows - 1; }
-  /// The same of all of its rows.
+  /// Lines of a subfilter that all rows of a tile read.
   int lines() const { return lines_of(kDotPairRows); }
   /// Rows of the source from the first output row up to the last one that is loaded for lines(), or
   /// more.

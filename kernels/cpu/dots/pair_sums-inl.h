@@ -238,7 +238,8 @@ struct PairTile {
     store_parts(taps.pairs(), 0, 0, block, x, 0, low);
   }
 
-  /// What is to be added to wide sums.
+  /// Sums of one part are of bytes less kHalfOfByteCodes, so that they fit 32 bits. A double takes
+  /// this number, by which they are too small.
   static double wide_start_of(const DotTaps& taps) {
     return taps.pairs().parts() == 1 ? kHalfOfByteCodes * static_cast<double>(taps.sum()) : 0;
   }
