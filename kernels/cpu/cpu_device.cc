@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/core/base/thread_pool.h"
-#include "kernels/cpu/dots/coarsened_dots.h"
+#include "kernels/cpu/instruction_set.h"
 #include "kernels/cpu/job/cpu_job.h"
 
 namespace convolve {

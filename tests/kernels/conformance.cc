@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/dots/coarsened_dots.h"
+#include "kernels/cpu/instruction_set.h"
 #include "tests/kernels/runner.h"
 #include "tests/kernels/ways.h"
 

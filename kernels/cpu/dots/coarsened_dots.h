@@ -3,13 +3,12 @@
 // row, in vectors, with several rows of outputs in registers.
 #pragma once
 
-#include <string>
-
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/dots/dot_taps.h"
+#include "kernels/cpu/dots/filter_dots.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
@@ -27,18 +26,10 @@ class CoarsenedDots final : public ByteFilter {
   void filter(const RowTask& task, const Area& area, int worker) const override;
 
  private:
+  DotFilter* filter_ = filter_quads;
   DotTaps taps_;
   int strip_width_ = kStripStep;
   Workspaces workspaces_;
 };
-
-/// The best instruction set that vector kernels use on this machine: "AVX2". The one with VNNI is
-/// used here alone.
-const char* vector_instruction_set();
-
-/// From now on they use none better than `name`, or than what every machine has if that is
-/// "baseline": for tests, before anything else is called. kUnsupported if the machine has none of
-/// that name.
-Status limit_instruction_set(const std::string& name);
 
 }  // namespace convolve

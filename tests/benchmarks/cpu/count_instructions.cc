@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "kernels/convolver.h"
-#include "kernels/cpu/dots/coarsened_dots.h"
+#include "kernels/cpu/instruction_set.h"
 #include "tests/benchmarks/figures.h"
 #include "tests/benchmarks/frames.h"
 #include "tests/benchmarks/measure.h"
