@@ -54,7 +54,8 @@ Result<MaskSource> mask_from_matrix(const GValue* value) {
     if (y == 0) width = count;
     if (count != width || count == 0)
       return invalid_argument("row " + std::to_string(y + 1) + " has " + std::to_string(count) +
-                              " numbers, row 1 has " + std::to_string(width));
+                              (count == 1 ? " number, row 1 has " : " numbers, row 1 has ") +
+                              std::to_string(width));
     if (width > convolve::kMaxMaskSide || height > convolve::kMaxMaskSide)
       return invalid_argument("a matrix of " + std::to_string(width) + "x" +
                               std::to_string(height) + " is larger than " +

@@ -237,8 +237,8 @@ Status ListParser::check_rows(int width) const {
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     if (rows_[r].count == width) continue;
     std::string what = "row " + std::to_string(r + 1) + " has " + std::to_string(rows_[r].count) +
-                       " numbers, " + (size_ ? "the size says " : "row 1 has ") +
-                       std::to_string(width);
+                       (rows_[r].count == 1 ? " number, " : " numbers, ") +
+                       (size_ ? "the size says " : "row 1 has ") + std::to_string(width);
     if (tight_comma_ && other_separator_) what += kDecimalHint;
     return in_.error_either(
         rows_[r].offset, what,
@@ -268,8 +268,9 @@ Status ListParser::check_shape() {
     } else if (count != expected) {
       return in_.error_either(
           last_end_,
-          std::to_string(count) + " numbers, the size " + std::to_string(size_->width) + "x" +
-              std::to_string(size_->height) + " asks for " + std::to_string(expected) + hint,
+          std::to_string(count) + (count == 1 ? " number, the size " : " numbers, the size ") +
+              std::to_string(size_->width) + "x" + std::to_string(size_->height) + " asks for " +
+              std::to_string(expected) + hint,
           "the last number: there are not as many as the size asks for");
     }
     return {};
