@@ -27,9 +27,9 @@ CORE = [
           "input.end"),
 
     # Rounding and clamping.
-    Fault("truncation", "kernels/core/base/epilogue.h", "static_cast<int>(std::nearbyint(v))",
+    Fault("truncation", "kernels/core/base/epilogue.h", "static_cast<int>((v + kRounding) - kRounding)",
           "static_cast<int>(v)"),
-    Fault("ties-away-from-zero", "kernels/core/base/epilogue.h", "static_cast<int>(std::nearbyint(v))",
+    Fault("ties-away-from-zero", "kernels/core/base/epilogue.h", "static_cast<int>((v + kRounding) - kRounding)",
           "static_cast<int>(std::round(v))"),
     Fault("clamp-missing", "kernels/core/base/epilogue.h",
           "return v < low ? low : (v > high ? high : v);",

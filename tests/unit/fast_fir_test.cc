@@ -81,7 +81,7 @@ TEST(FastFir, MakesTheSumsOfTheMask) {
     for (int height = 1; height <= 40; ++height) {
       const Mask mask = random_mask(1, height, 127);
       const DigitWeights weights = digits_of(mask);
-      const auto subfilters = split_for_fir(mask, weights, levels);
+      const auto subfilters = split_for_fir(mask, weights.values, levels);
       ASSERT_EQ(subfilters.size(), static_cast<std::size_t>(fir_subfilters(levels)));
       for (const Numbers& values : subfilters)
         ASSERT_EQ(values.size(), static_cast<std::size_t>(fir_height(height, levels)));
@@ -158,7 +158,7 @@ TEST(FastFir, RealsGetFewerBitsThatKeepTheContract) {
     EXPECT_TRUE(digits_serve(grey(), mask, made, 1, false)) << side;
     const int levels = choose_fir_levels(mask, made, 255);
     EXPECT_GT(levels, choose_fir_levels(mask, fine, 255)) << side;
-    EXPECT_LE(largest(split_for_fir(mask, made, levels)), 0x7FFF) << side;
+    EXPECT_LE(largest(split_for_fir(mask, made.values, levels)), 0x7FFF) << side;
     EXPECT_EQ(made.digits, fine.digits) << side;
   }
   // Four levels would take fewer products and lose too much.

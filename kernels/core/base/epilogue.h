@@ -59,7 +59,10 @@ CONVOLVE_HD inline int round_to_even(Real v) {
     return __double2int_rn(v);
   }
 #else
-  return static_cast<int>(std::nearbyint(v));
+  // Adding 1.5 x 2^23, or 2^52, leaves the rounded integer in the low bits, without the call that
+  // std::nearbyint() may be.
+  constexpr Real kRounding = sizeof(Real) == 4 ? Real(12582912.0) : Real(6755399441055744.0);
+  return static_cast<int>((v + kRounding) - kRounding);
 #endif
 }
 
@@ -83,6 +86,12 @@ CONVOLVE_HD inline int finish(Real s, const EpilogueOf<Real>& e, int max_code) {
   if (twice > e.divisor || (twice == e.divisor && odd)) ++code;
   if (-twice > e.divisor || (-twice == e.divisor && odd)) --code;
   return code < 0 ? 0 : (code > max_code ? max_code : code);
+}
+
+/// The code for the sum `s`, in the width that keeps the contract.
+inline int finish_in_width(double s, const Epilogue& e) {
+  return e.in_float ? finish(static_cast<float>(s), e.narrow, e.max_code)
+                    : finish(s, e.wide, e.max_code);
 }
 
 }  // namespace convolve

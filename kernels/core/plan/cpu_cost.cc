@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/weights/approximate_fir.h"
 #include "kernels/core/weights/arithmetic.h"
 #include "kernels/core/weights/box.h"
 #include "kernels/core/weights/fast_fir.h"
@@ -27,18 +28,30 @@ bool of_pairs(DotProducts dots, bool bytes) {
   return dots == DotProducts::kPairs || (dots == DotProducts::kQuadsOfBytesAlone && !bytes);
 }
 
-/// Products of pairs for a sample, of weights of 16 bits: by a fast FIR algorithm where it takes
-/// fewer. The weights that the planner finds are not known here: `largest` is that of the mask's
-/// integers, and those of real masks are taken to fit.
-double pair_products(const Plan& plan, const FrameFormat& format, const Mask& mask) {
-  double fewest = fir_products(mask, 0);
+/// Products of pairs for a sample of a part of the weights: by a fast FIR algorithm where it takes
+/// fewer. The weights that the planner finds are not known here: those of real masks are taken to
+/// fit, and sums of an integer mask's 2^n weights to be at most 0.6 times as large as they could.
+/// `parts`: how many parts of 16 bits exact sums need; `may_be_split`: as they are, if their bits
+/// allow that.
+double pair_products(const Plan& plan, const FrameFormat& format, const Mask& mask, int parts,
+                     bool may_be_split) {
+  constexpr int kMost16Bits = 0x7FFF;
+  double fewest = parts * fir_products(mask, 0);
   std::int64_t largest = 0;
   for (const std::int64_t value : mask.integers)
     largest = std::max(largest, std::abs(value));
-  for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
-    if ((!plan.rational || largest << levels <= 0x7FFF) &&
-        largest_code(format) << (levels - 1) <= 0x7FFF)
-      fewest = std::min(fewest, fir_products(mask, levels));
+  bool split = false;
+  for (int levels = kFewestFirLevels; levels <= kMostFirLevels && may_be_split; ++levels) {
+    if (largest_code(format) << (levels - 1) > kMost16Bits) continue;
+    if (plan.rational && largest << levels > kMost16Bits) continue;
+    split = split || fir_products(mask, levels) < fewest;
+    fewest = std::min(fewest, fir_products(mask, levels));
+  }
+  if (split || !plan.rational || !in_bytes(format)) return fewest;
+  for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels) {
+    const double sum = 0.6 * static_cast<double>(largest << levels);
+    fewest = std::min(fewest, approximate_products(mask, levels, sum));
+  }
   return fewest;
 }
 
@@ -56,8 +69,8 @@ double dot_products(const Plan& plan, const FrameFormat& format, const Mask& mas
   if (wide && !bytes) return pairs_of_quad * quads;
   // Sums with bytes less half of their codes fit 32 bits more often.
   const bool halved = wide && plan.rational && 128 * mask.integer_magnitude < 0x7FFFFFFF;
-  if (plan.digits > 2 || (wide && !halved)) return 2 * fir_products(mask, 0);
-  return wide ? fir_products(mask, 0) : pair_products(plan, format, mask);
+  const int parts = plan.digits > 2 || (wide && !halved) ? 2 : 1;
+  return pair_products(plan, format, mask, parts, !wide && parts == 1);
 }
 
 /// Units of work for a sample of `component`, but of dot products.

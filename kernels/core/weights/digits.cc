@@ -196,6 +196,11 @@ std::optional<DigitWeights> choose_wide_digits(const FrameFormat& format, const 
   return std::nullopt;
 }
 
+double offset_of_sums(const DigitEpilogue& e) {
+  const int bits = e.quantiser == DigitEpilogue::Quantiser::kBits ? kRoundingBits : 0;
+  return static_cast<double>(e.start - bits) + e.wide_start;
+}
+
 DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
                                   const DigitWeights& weights, double scale, double bias,
                                   bool rational, DigitEpilogue::Quantiser most) {

@@ -87,6 +87,9 @@ struct DigitEpilogue {
   float base = 0;
 };
 
+/// What is added to the products of a sum.
+double offset_of_sums(const DigitEpilogue& e);
+
 /// The epilogue of `component`, where digits_serve(). Its quantiser is the latest one of the enum
 /// up to `most` that is proven.
 DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,

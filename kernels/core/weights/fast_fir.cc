@@ -53,7 +53,6 @@ Rows<T> subfilters_of(const Mask& mask, const std::vector<T>& weights, int level
   return made;
 }
 
-/// The largest magnitude of a weight of a subfilter.
 template <class T>
 double largest_weight(const Mask& mask, const std::vector<T>& weights, int levels) {
   double largest = 0;
@@ -101,9 +100,10 @@ double fir_products(const Mask& mask, int levels) {
   return divide_up(mask.width, 2) * rows / (1 << levels) + kElse[levels];
 }
 
-std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask, const DigitWeights& weights,
+std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask,
+                                                     const std::vector<std::int32_t>& values,
                                                      int levels) {
-  return subfilters_of(mask, weights.values, levels);
+  return subfilters_of(mask, values, levels);
 }
 
 int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_code) {
@@ -115,6 +115,10 @@ int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_cod
         largest_weight(mask, weights.values, levels) <= kMost16Bits)
       best = levels;
   return best;
+}
+
+double largest_fir_weight(const Mask& mask, const std::vector<std::int32_t>& values, int levels) {
+  return largest_weight(mask, values, levels);
 }
 
 DigitWeights digits_for_fir(const FrameFormat& format, const Mask& mask, double scale,

@@ -42,8 +42,13 @@ double fir_products(const Mask& mask, int levels);
 
 /// The subfilters of a mask, depth first: each level has its E, E + O and O in this order. Each has
 /// fir_height() rows of the mask's width, one after the other.
-std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask, const DigitWeights& weights,
+std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask,
+                                                     const std::vector<std::int32_t>& values,
                                                      int levels);
+
+/// The largest magnitude of a weight of a subfilter of `values`, row-major numbers of the mask's
+/// size.
+double largest_fir_weight(const Mask& mask, const std::vector<std::int32_t>& values, int levels);
 
 /// The number of levels, 0 or kFewestFirLevels .. kMostFirLevels, that take least time, of those
 /// whose sums of weights, and differences of codes up to `max_code`, fit 16 bits. 0 for wide

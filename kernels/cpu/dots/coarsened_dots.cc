@@ -13,9 +13,9 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
   const GroupExtent extent = largest_group(format);
   const bool pairs = dots_multiply_pairs(extent.sample_bytes, weights.wide);
   CoarsenedDots made;
-  if (pairs) made.filter_ = extent.sample_bytes == 1 ? filter_byte_pairs : filter_word_pairs;
-  made.taps_ =
-      DotTaps(mask, weights, pairs ? FastFir(mask, weights, largest_code(format)) : FastFir());
+  made.taps_ = DotTaps(
+      mask, weights,
+      pairs ? FastFir(mask, weights, largest_code(format), extent.sample_bytes == 1) : FastFir());
   const FastFir& fir = made.taps_.fir();
   int rows = kMostDotRows, ring = mask.height + rows - 1;
   int lines = ring, table = ring;  // Of a part.
@@ -23,6 +23,7 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
     rows = fir.rows();
     table = fir_subfilters(fir.levels()) * fir.lines();
     lines = fir.source_rows() + table;
+    if (fir.approximate()) table += rows + mask.height - 1;
   }
   WorkspaceShape shape;
   // Pairs lie in lines of 16 bits.
@@ -42,7 +43,10 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
 }
 
 void CoarsenedDots::filter(const RowTask& task, const Area& area, int worker) const {
-  filter_(task, taps_, area, workspaces_.of(worker));
+  const int sample_bytes = task.groups[0].parts[0].task.sample_bytes;
+  DotFilter* filter_area = sample_bytes == 1 ? filter_byte_pairs : filter_word_pairs;
+  if (!dots_multiply_pairs(sample_bytes, taps_.wide())) filter_area = filter_quads;
+  filter_area(task, taps_, area, workspaces_.of(worker));
 }
 
 }  // namespace convolve

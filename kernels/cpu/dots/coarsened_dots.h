@@ -26,7 +26,6 @@ class CoarsenedDots final : public ByteFilter {
   void filter(const RowTask& task, const Area& area, int worker) const override;
 
  private:
-  DotFilter* filter_ = filter_quads;
   DotTaps taps_;
   int strip_width_ = kStripStep;
   Workspaces workspaces_;

@@ -9,7 +9,7 @@
 #include "kernels/core/mask/mask.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/cpu/dots/dot_pairs.h"
-#include "kernels/cpu/dots/fast_fir.h"
+#include "kernels/cpu/dots/fir/fast_fir.h"
 
 namespace convolve {
 

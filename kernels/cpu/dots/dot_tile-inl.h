@@ -35,7 +35,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// The code at column `x` of the block's row.
 template <class Stored>
 inline int dot_code(const DotTaps& taps, const DigitEpilogue& e, const DotBlock& block, int x) {
-  const int bits = e.quantiser == DigitEpilogue::Quantiser::kBits ? kRoundingBits : 0;
   std::int64_t sum = 0;
   for (int power = highest_power<Stored>(taps); power >= 0; --power) {
     sum *= 256;
@@ -43,10 +42,7 @@ inline int dot_code(const DotTaps& taps, const DigitEpilogue& e, const DotBlock&
     for (int digit = digits.begin; digit < digits.end; ++digit)
       sum += sum_products(taps, digit, block, x + (power - digit) * block.upper);
   }
-  const double total = static_cast<double>(sum + e.start - bits) + e.wide_start;
-  const int max_code = e.general.max_code;
-  return e.general.in_float ? finish(static_cast<float>(total), e.general.narrow, max_code)
-                            : finish(static_cast<double>(total), e.general.wide, max_code);
+  return finish_in_width(static_cast<double>(sum) + offset_of_sums(e), e.general);
 }
 
 template <class StoredSample>

@@ -14,7 +14,7 @@
 
 #include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/dots/dot_rows-inl.h"
-#include "kernels/cpu/dots/fir_rows-inl.h"
+#include "kernels/cpu/dots/fir/fir_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -26,7 +26,8 @@ template <class Tile>
 HWY_INLINE void filter_pairs(const RowTask& task, const DotTaps& taps, const Area& area,
                              const Workspace* workspaces) {
   static_assert(kFewestFirLevels == 2 && kMostFirLevels == 4, "a case for each");
-  switch (taps.fir().levels()) {
+  const FastFir& fir = taps.fir();
+  switch (fir.approximate() && !approximates(task, taps) ? 0 : fir.levels()) {
     case 2:
       return walk_rows<FirRows<Tile, 2>>(task, area, workspaces, taps);
     case 3:

@@ -21,8 +21,9 @@
 #include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
-#include "kernels/cpu/dots/fast_fir.h"
-#include "kernels/cpu/dots/fir_sums-inl.h"
+#include "kernels/cpu/dots/fir/fast_fir.h"
+#include "kernels/cpu/dots/fir/fir_sums-inl.h"
+#include "kernels/cpu/dots/fir/near_ties-inl.h"
 #include "kernels/cpu/dots/pair_rows-inl.h"
 #include "kernels/cpu/workspace.h"
 
@@ -51,7 +52,8 @@ class FirRows {
         taps_(taps),
         fir_(taps.fir()),
         cells_(area.width + taps.width() - 1),
-        ring_(task_.all_filtered() ? 2 * kTiles : fir_.source_rows()),
+        // Samples that are copied, and sums near a tie, read the rows once more.
+        ring_(task_.all_filtered() && !fir_.approximate() ? 2 * kTiles : fir_.source_rows()),
         source_(pair_rows_of<Stored>(task_, area.x - taps.anchor_x(), cells_, workspace,
                                      task_.count * fir_.source_rows())),
         ahead_(task, group, area) {}
@@ -127,20 +129,46 @@ class FirRows {
         table[n * fir_.lines() + i] = subfilter_line(k, n, y / kTiles + i);
     const ComponentTask& part = task_.parts[k].task;
     const DigitEpilogue& e = task_.parts[k].digits;
-    DotBlock block{table, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
+    if constexpr (sizeof(Stored) == 1)
+      if (fir_.approximate()) {
+        const std::uint8_t** const source = table + fir_subfilters(kLevels) * fir_.lines();
+        for (int i = 0; i < rows + taps_.height() - 1; ++i)
+          source[i] = line(k, y + i);
+        const NearTies ties(taps_, e, source);
+        return finish_part(
+            k, rows, tile_rows, 0,
+            [&](const typename Tile::Sums& sums, int first, const DotBlock& block, int x, int count)
+                HWY_ATTR {
+                  finish_approximate_sums<Tile>(sums, ties, {first, kTiles}, block, x, count);
+                });
+      }
     const TileEnd tile = tile_end(taps_, e, part.reciprocals);
-    const std::int32_t start = start_of_sums<Tile>(taps_, e, tile, part.layout);
+    finish_part(k, rows, tile_rows, start_of_sums<Tile>(taps_, e, tile, part.layout),
+                [&](const typename Tile::Sums& sums, int, const DotBlock& block, int x, int count)
+                    HWY_ATTR { finish_stored_sums<Tile>(sums, e, tile, block, x, count); });
+  }
+
+  /// Makes the sums of the rows of a part, which begin with `start`, and calls `finish` for each
+  /// tile of them: with its sums, its first row, the rows of its outputs, their first column and
+  /// how many there are.
+  template <class Finish>
+  HWY_INLINE void finish_part(int k, int rows, int tile_rows, std::int32_t start,
+                              const Finish& finish) {
+    const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
+    const ComponentTask& part = task_.parts[k].task;
+    DotBlock block{table, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
     const int step = Tile::stride(taps_).step;
     FirSums sums[kTiles] = {};
     for (int x = 0; x < area_.width; x += kFirTiles * step) {
       ahead_.fetch(k, area_.width, x, std::min(kFirTiles * step, area_.width - x));
       sum_tiles({fir_.subfilters(), table, fir_.lines(), x}, tile_rows, start, sums);
       for (int i = 0; i < kTiles; ++i) {
+        const int first = fir_first_row(i, kLevels);
         block.rows = 0;
-        for (int r = fir_first_row(i, kLevels); r < rows; r += kTiles)
+        for (int r = first; r < rows; r += kTiles)
           block.out[block.rows++] = out_[r];
         for (int t = 0, at = x; t < kFirTiles && at < area_.width; ++t, at += step)
-          finish_stored_sums<Tile>(sums[i][t], e, tile, block, at, area_.width - at);
+          finish(sums[i][t], first, block, at, area_.width - at);
       }
     }
   }

@@ -2,7 +2,12 @@
 // The subfilters of a fast FIR algorithm (core/weights/fast_fir.h) as products of pairs take them.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "kernels/core/mask/mask.h"
+#include "kernels/core/weights/approximate_fir.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/fast_fir.h"
 #include "kernels/cpu/dots/dot_pairs.h"
@@ -13,13 +18,9 @@ namespace convolve {
 class FastFir {
  public:
   FastFir() = default;
-  /// With the number of levels that choose_fir_levels() chooses.
-  FastFir(const Mask& mask, const DigitWeights& weights, int max_code)
-      : levels_(choose_fir_levels(mask, weights, max_code)) {
-    if (levels_ > 0)
-      subfilters_ = DotPairs(mask.width, fir_height(mask.height, levels_),
-                             split_for_fir(mask, weights, levels_));
-  }
+  /// With the weights as they are if choose_fir_levels() has levels for codes up to `max_code`, or
+  /// else as choose_approximate_weights() takes them apart, if codes are of `bytes`.
+  FastFir(const Mask& mask, const DigitWeights& weights, int max_code, bool bytes);
 
   /// 0 if the mask is not split.
   int levels() const { return levels_; }
@@ -38,9 +39,20 @@ class FastFir {
   /// more.
   int source_rows() const { return (lines() + 1) << levels_; }
 
+  /// The parts of the weights if the subfilters are those of their values.
+  const std::optional<ApproximateWeights>& approximate() const { return approximate_; }
+  int residual_step() const { return residual_step_; }  ///< From row to row.
+  /// The residuals of row `row` of the mask, then zeros up to whole vectors.
+  const std::int16_t* residuals(int row) const {
+    return residuals_.data() + static_cast<std::ptrdiff_t>(row) * residual_step_;
+  }
+
  private:
   int levels_ = 0;
   DotPairs subfilters_;
+  std::optional<ApproximateWeights> approximate_;
+  int residual_step_ = 0;
+  std::vector<std::int16_t> residuals_;
 };
 
 }  // namespace convolve
