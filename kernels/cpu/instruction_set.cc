@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/instruction_set.h"
 
+#include <cstdint>
+
 #define HWY_WANT_AVX3_DL
 #include "kernels/cpu/highway_targets.h"
 

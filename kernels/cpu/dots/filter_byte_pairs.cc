@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/dots/filter_dots.h"
 
+#include <cstdint>
+
 // The target with VNNI takes compile time, which nothing else makes up for.
 #define HWY_WANT_AVX3_DL
 #include "kernels/cpu/highway_targets.h"
