@@ -64,8 +64,9 @@ def all_cells():
     yield from (Cell("box", f"box:{side}", side) for side in (3, 5, 15, 31, 101))
     yield from (Cell("box", f"box:{side}", side, size="4k") for side in (3, 31, 101, 1001))
     for form in FORMATS:
-        if form == "AYUV":  # Of GStreamer's own gaussianblur.
-            yield Cell("gaussian", "gaussian:3", 3, format=form)
+        if form == "AYUV":  # Of GStreamer's own gaussianblur, whose largest sigma is 20.
+            yield from (Cell("gaussian", f"gaussian:{sigma}", sigma, format=form)
+                        for sigma in (3, 10, 20))
         elif form != "GRAY8":
             yield Cell("filter2d", "integers-5", 5, format=form)
             yield Cell("gaussian", "gaussian:3", 3, format=form)
