@@ -87,7 +87,8 @@ struct DigitEpilogue {
   float base = 0;
 };
 
-/// What is added to the products of a sum.
+/// The number by which the S of an epilogue differs from the sum of value * code: `start` without
+/// the bits that kBits keeps there, and `wide_start`.
 double offset_of_sums(const DigitEpilogue& e);
 
 /// The epilogue of `component`, where digits_serve(). Its quantiser is the latest one of the enum
