@@ -3,6 +3,9 @@
 // against the exact reference, with pictures of which some, all or none of the sums are near a tie.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -13,6 +16,7 @@
 #include "kernels/convolver.h"
 #include "kernels/core/weights/approximate_fir.h"
 #include "kernels/core/weights/digits.h"
+#include "kernels/core/weights/fast_fir.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/frame_buffer.h"
@@ -74,13 +78,14 @@ FrameFormat format_of(Arrangement arrangement, int width, int height) {
 bool is_approximated(const FrameFormat& format, const TestMask& mask) {
   auto weights = choose_digits(format, mask.mask, 1, true);
   if (!weights) weights = choose_wide_digits(format, mask.mask, 1, true);
-  return weights && choose_approximate_weights(mask.mask, *weights).has_value();
+  return weights && choose_fir_levels(mask.mask, *weights, 255) == 0 &&
+         choose_approximate_weights(mask.mask, *weights).has_value();
 }
 
 class NearTies : public ::testing::TestWithParam<Arrangement> {};
 
 TEST_P(NearTies, OfNoiseAreExact) {
-  const std::vector<TestMaskPtr> masks = {large_mask(25, 25, 1, 20000),
+  const std::vector<TestMaskPtr> masks = {large_mask(25, 25, -20000, 32000),
                                           large_mask(31, 31, -7500, 30000),
                                           anchored(large_mask(24, 40, 1, 65535), 20, 3),
                                           large_mask(47, 23, -9000, 700000),
@@ -128,6 +133,26 @@ TEST(NearTiesOfFlatPictures, AreExact) {
         arguments.bias = bias;
         ASSERT_EQ(test.fault(*mask, arguments), "") << code << " x " << scale << " + " << bias;
       }
+}
+
+// Where all samples are near a tie steps of columns go by whole weights, more and more at once, and
+// then by approximate sums again.
+TEST_P(NearTies, OfPicturesThatAreFlatInPlacesAreExact) {
+  const TestMaskPtr mask = large_mask(31, 33, -7500, 30000, 2);
+  for (const int flat : {100, 390, 700}) {
+    Case test(make_format(GetParam(), kU8, Levels::kFull, 701, 110));
+    const FrameView source = test.source.view();
+    fill_frame(source, 14);
+    for (int p = 0; p < source.format.plane_count; ++p)
+      for (int y = 0; y < source.format.planes[p].rows; ++y) {
+        std::uint8_t* const row = source.data[p] + y * source.pitch[p];
+        const int bytes = source.format.planes[p].row_bytes;
+        // Noise on both sides, which change places every 37 rows.
+        const int count = bytes * flat / 701, begin = y / 37 % 2 == 0 ? bytes / 9 : 0;
+        std::memset(row + begin, 255, static_cast<std::size_t>(std::min(count, bytes - begin)));
+      }
+    EXPECT_EQ(test.fault(*mask, {}, 2), "") << flat;
+  }
 }
 
 // The error grows with the scale, for which the weights were not taken apart.

@@ -69,7 +69,7 @@ TEST_P(Strips, OfHighMasksAreThoseOfTheReference) {
                                           random_mask(31, 31, Weights::kRational),
                                           random_mask(64, 57, Weights::kRational)};
   int border = 0;
-  for (const SampleType& samples : {kU8, kU10High})
+  for (const SampleType& samples : {kU8, kU10High, kU12Low})
     for (const int threads : {1, 4})
       for (const int height : {2, 44, 151})
         for (const TestMaskPtr& mask : masks) {

@@ -59,9 +59,9 @@ Numbers fast_sums(const std::vector<Numbers>& subfilters, std::size_t subfilter,
   }
   Numbers even, both, odd;
   for (std::size_t k = 0; 2 * k + 2 < rows.size(); ++k) {
-    even.push_back(rows[2 * k] - rows[2 * k + 1]);
+    even.push_back(rows[2 * k] + rows[2 * k + 1]);
     both.push_back(rows[2 * k + 1]);
-    odd.push_back(rows[2 * k + 2] - rows[2 * k + 1]);
+    odd.push_back(rows[2 * k + 2] + rows[2 * k + 1]);
   }
   const auto parts = static_cast<std::size_t>(fir_subfilters(levels - 1));
   const Numbers of_even = fast_sums(subfilters, subfilter, levels - 1, even);
@@ -69,7 +69,7 @@ Numbers fast_sums(const std::vector<Numbers>& subfilters, std::size_t subfilter,
   const Numbers of_odd = fast_sums(subfilters, subfilter + 2 * parts, levels - 1, odd);
   Numbers sums;
   for (std::size_t k = 0; k < of_even.size(); ++k) {
-    sums.push_back(of_even[k] + of_both[k]);
+    sums.push_back(of_even[k] - of_both[k]);
     sums.push_back(of_odd[k] + of_both[k]);
   }
   return sums;
@@ -123,26 +123,31 @@ TEST(FastFir, SplitsHighMasks) {
 }
 
 TEST(FastFir, SplitsNoFurtherThan16Bits) {
-  // The largest sums of four, eight and sixteen weights that fit, and the next ones.
+  // Weights whose signs make each level's differences twice as large: the largest ones of which
+  // four, eight and sixteen fit, and the next ones.
   // As wide as makes four levels pay; only the first column has large weights.
-  const auto levels_with = [](int weight) {
+  const auto levels_with = [](int weight, bool one_sign) {
     std::string text;
     for (int i = 0; i < 64; ++i) {
       text += i > 0 ? "; " : "";
+      int sign = 1;
+      for (int bits = i; bits != 0 && !one_sign; bits &= bits - 1)
+        sign = -sign;
       for (int j = 0; j < 63; ++j)
-        text += std::to_string(j > 0 ? j % 3 : i == 1 ? weight - 1 : weight) + " ";
+        text += std::to_string(j > 0 ? j % 3 : sign * (i == 1 ? weight - 1 : weight)) + " ";
     }
     return levels_of(mask_of(text + "/ 77777"));
   };
-  EXPECT_EQ(levels_with(2047), 4);
-  EXPECT_EQ(levels_with(2048), 3);
-  EXPECT_EQ(levels_with(4095), 3);
-  EXPECT_EQ(levels_with(4096), 2);
-  EXPECT_EQ(levels_with(8191), 2);
-  EXPECT_EQ(levels_with(8192), 0);
+  EXPECT_EQ(levels_with(2047, false), 4);
+  EXPECT_EQ(levels_with(2048, false), 3);
+  EXPECT_EQ(levels_with(4095, false), 3);
+  EXPECT_EQ(levels_with(4096, false), 2);
+  EXPECT_EQ(levels_with(8191, false), 2);
+  EXPECT_EQ(levels_with(8192, false), 0);
+  EXPECT_EQ(levels_with(32767, true), 4);
 }
 
-TEST(FastFir, SplitsNoFurtherThanDifferencesFit) {
+TEST(FastFir, SplitsNoFurtherThanSumsOfSamplesFit) {
   const Mask mask = random_mask(63, 63, 50);
   EXPECT_EQ(levels_of(mask, 12), 4);
   EXPECT_EQ(choose_fir_levels(mask, digits_of(mask), (1 << 13) - 1), 3);

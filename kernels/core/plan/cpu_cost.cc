@@ -30,7 +30,7 @@ bool of_pairs(DotProducts dots, bool bytes) {
 
 /// Products of pairs for a sample of a part of the weights: by a fast FIR algorithm where it takes
 /// fewer. The weights that the planner finds are not known here: those of real masks are taken to
-/// fit, and sums of an integer mask's 2^n weights to be at most 0.6 times as large as they could.
+/// fit, and what subfilters make of 2^n weights of an integer mask to be half as large as it could.
 /// `parts`: how many parts of 16 bits exact sums need; `may_be_split`: as they are, if their bits
 /// allow that.
 double pair_products(const Plan& plan, const FrameFormat& format, const Mask& mask, int parts,
@@ -42,15 +42,16 @@ double pair_products(const Plan& plan, const FrameFormat& format, const Mask& ma
     largest = std::max(largest, std::abs(value));
   bool split = false;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels && may_be_split; ++levels) {
-    if (largest_code(format) << (levels - 1) > kMost16Bits) continue;
-    if (plan.rational && largest << levels > kMost16Bits) continue;
+    const int max_code = largest_code(format);
+    if ((max_code - line_offset(max_code)) << levels > kMost16Bits) continue;
+    if (plan.rational && largest << (levels - 1) > kMost16Bits) continue;
     split = split || fir_products(mask, levels) < fewest;
     fewest = std::min(fewest, fir_products(mask, levels));
   }
   if (split || !plan.rational || !in_bytes(format)) return fewest;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels) {
-    const double sum = 0.6 * static_cast<double>(largest << levels);
-    fewest = std::min(fewest, approximate_products(mask, levels, sum));
+    const auto largest_made = static_cast<double>(largest << (levels - 1));
+    fewest = std::min(fewest, approximate_products(mask, levels, largest_made));
   }
   return fewest;
 }

@@ -19,32 +19,33 @@ constexpr double kTwo31 = 2147483648.0;
 /// Larger errors bring more than one sample in ten of noise near a tie.
 constexpr double kMostError = 0.05;
 
-/// Half of the codes there are: no code is further from it.
-constexpr int kMiddleCode = (kMostApproximateCode + 1) / 2;
-
 /// The weights in units of `unit`, to the nearest one.
 ApproximateWeights take_apart(const DigitWeights& weights, int levels, std::int32_t unit) {
   ApproximateWeights made;
   made.levels = levels;
   made.unit = unit;
+  std::int64_t sum = 0;
   for (const std::int32_t weight : weights.values) {
     const auto value = static_cast<std::int32_t>(std::lround(1.0 * weight / unit));
     const std::int32_t residual = weight - unit * value;
     made.values.push_back(value);
     made.residuals.push_back(residual);
-    made.residual_sum += residual;
+    sum += value;
+    made.weight_sum += weight;
     made.residual_magnitude += std::abs(residual);
   }
+  made.start = static_cast<std::int32_t>(-kMiddleCode * sum);
   return made;
 }
 
-/// The smallest unit with which sums of the values of 2^`levels` weights fit 16 bits, where the
-/// largest sum of so many weights is `largest`, and all sums of products 32 bits.
+/// The smallest unit with which what subfilters make of the values of 2^`levels` weights fits 16
+/// bits, where the largest that they make of the weights is `largest`, and all sums of products 32
+/// bits.
 double smallest_unit(const Mask& mask, int levels, double largest) {
   // Each value is rounded, and may be larger by half of one for that.
   const double of_weights = largest / (kMost16Bits - (1 << levels) / 2);
   const double of_sums =
-      mask.integer_magnitude / (kTwo31 / kMostApproximateCode - static_cast<double>(mask.taps()));
+      mask.integer_magnitude / (kTwo31 / kMiddleCode - static_cast<double>(mask.taps()));
   return std::max(2.0, std::ceil(std::max(of_weights, of_sums)));
 }
 
@@ -105,8 +106,9 @@ ApproximateEpilogue make_approximate_epilogue(const DigitEpilogue& exact, double
   const EpilogueOf<double>& e = exact.general.wide;
   const double scale = e.divide ? e.numerator / e.divisor : e.scale;
   const double base = e.divide ? e.offset / e.divisor : e.base;
+  // The middle of the residuals' sums, and what the sums of the values are too small by.
   const double start =
-      offset_of_sums(exact) + kMiddleCode * static_cast<double>(approximate.residual_sum);
+      offset_of_sums(exact) + kMiddleCode * static_cast<double>(approximate.weight_sum);
   ApproximateEpilogue made;
   made.scale = static_cast<float>(scale * approximate.unit);
   made.base = static_cast<float>(base + scale * start);

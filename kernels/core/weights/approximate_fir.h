@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Weights with too many bits for a fast FIR algorithm (fast_fir.h), for exact codes all the same.
 //
-// Whole numbers w are taken apart, w = unit * value + residual, so that sums of the values fit 16
-// bits and the residuals are small. The sum S of the products of w is then unit * V + R, of which
-// the algorithm makes V. Of R it is known how large it can be, as no code is further from the
+// Whole numbers w are taken apart, w = unit * value + residual, so that the values' subfilters fit
+// 16 bits and the residuals are small. The sum S of the products of w is then unit * V + R, of
+// which the algorithm makes V. Of R it is known how large it can be, as no code is further from the
 // middle one than half of the codes: where the value that V and the middle of R make is further
 // from a tie than that, it has the code of the exact value. Elsewhere, for one sample in some tens,
 // R is added up.
@@ -24,13 +24,19 @@ struct ApproximateWeights {
   std::int32_t unit = 1;
   std::vector<std::int32_t> values;
   std::vector<std::int32_t> residuals;
-  std::int64_t residual_sum = 0;
+  /// What sums of products of the values begin with, so that those of all pictures fit 32 bits:
+  /// they are those of codes less kMiddleCode.
+  std::int32_t start = 0;
+  std::int64_t weight_sum = 0;
   std::int64_t residual_magnitude = 0;  ///< Sum of |residual|.
 };
 
 /// Codes of a byte, which are the only ones that are approximated: of more bits too many sums would
 /// be near a tie.
 inline constexpr int kMostApproximateCode = 255;
+
+/// Half of the codes there are: no code is further from it.
+inline constexpr int kMiddleCode = (kMostApproximateCode + 1) / 2;
 
 /// The weights of a rational mask of codes of a byte, taken apart for the number of levels that
 /// takes fewest products; nothing if the weights as they are, in as many parts of 16 bits as they
@@ -39,12 +45,13 @@ std::optional<ApproximateWeights> choose_approximate_weights(const Mask& mask,
                                                              const DigitWeights& weights);
 
 /// What a sample of a rational mask takes with a scale of 1, in products as fir_products() counts
-/// them, where the largest sum of 2^`levels` weights that a subfilter has is `largest`; infinite if
-/// too many sums are near a tie.
+/// them, where the largest weight that a subfilter of 2^`levels` weights has is `largest`; infinite
+/// if too many sums are near a tie.
 double approximate_products(const Mask& mask, int levels, double largest);
 
-/// From a sum V to the nearest code, t = base + scale * V rounded. `error` is how far t may be from
-/// the exact value: where t is further than that from a tie, its code is the exact one.
+/// From a sum V and its start to the nearest code, t = base + scale * V rounded. `error` is how far
+/// t may be from the exact value: where t is further than that from a tie, its code is the exact
+/// one.
 struct ApproximateEpilogue {
   float scale = 1;
   float base = 0;

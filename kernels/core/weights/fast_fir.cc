@@ -29,16 +29,16 @@ void split(Rows<T> rows, int levels, Rows<T>& made) {
     return;
   }
   if (rows.size() % 2 != 0) rows.emplace_back(rows[0].size(), T{});
-  Rows<T> even, sum, odd;
+  Rows<T> even, difference, odd;
   for (std::size_t i = 0; i < rows.size(); i += 2) {
     even.push_back(rows[i]);
     odd.push_back(rows[i + 1]);
-    sum.push_back(rows[i]);
-    for (std::size_t j = 0; j < sum.back().size(); ++j)
-      sum.back()[j] += odd.back()[j];
+    difference.push_back(rows[i]);
+    for (std::size_t j = 0; j < difference.back().size(); ++j)
+      difference.back()[j] -= odd.back()[j];
   }
   split(std::move(even), levels - 1, made);
-  split(std::move(sum), levels - 1, made);
+  split(std::move(difference), levels - 1, made);
   split(std::move(odd), levels - 1, made);
 }
 
@@ -62,16 +62,16 @@ double largest_weight(const Mask& mask, const std::vector<T>& weights, int level
   return largest;
 }
 
-/// A difference of differences is twice as large.
-bool differences_fit(int max_code, int levels) {
-  return max_code << (levels - 1) <= kMost16Bits;
+/// Whether sums of 2^`levels` samples, as lines hold them, fit 16 bits.
+bool sums_fit(int max_code, int levels) {
+  return (max_code - line_offset(max_code)) << levels <= kMost16Bits;
 }
 
 /// Weights whose subfilters fit 16 bits and that keep the contract. The best of some units, as a
 /// slightly larger one may lie much nearer to the weights.
 std::optional<DigitWeights> quantise_for_fir(const FrameFormat& format, const Mask& mask,
                                              double scale, int levels, int digits) {
-  // Each value is rounded, so a sum of them may be larger by half a unit for each.
+  // Each value is rounded, so what 2^levels of them make may be larger by half a unit for each.
   const double finest =
       std::max(largest_weight(mask, mask.weights, levels) / (kMost16Bits - (1 << levels)),
                mask.max_weight / largest_value(digits));
@@ -110,8 +110,7 @@ int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_cod
   if (weights.wide) return 0;
   int best = 0;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
-    if (fir_products(mask, levels) < fir_products(mask, best) &&
-        differences_fit(max_code, levels) &&
+    if (fir_products(mask, levels) < fir_products(mask, best) && sums_fit(max_code, levels) &&
         largest_weight(mask, weights.values, levels) <= kMost16Bits)
       best = levels;
   return best;
@@ -127,8 +126,7 @@ DigitWeights digits_for_fir(const FrameFormat& format, const Mask& mask, double 
   int best = choose_fir_levels(mask, digits, max_code);
   if (digits.wide) return digits;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels) {
-    if (fir_products(mask, levels) >= fir_products(mask, best) ||
-        !differences_fit(max_code, levels))
+    if (fir_products(mask, levels) >= fir_products(mask, best) || !sums_fit(max_code, levels))
       continue;
     if (auto made = quantise_for_fir(format, mask, scale, levels, digits.digits)) {
       digits = *std::move(made);

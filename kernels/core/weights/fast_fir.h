@@ -6,13 +6,15 @@
 // Let A_k = X_2k and B_k = X_2k+1 be the even and the odd rows of a picture X, E and O those of the
 // weights, and W * R_k the sum of the products of the rows of W with R_k, R_k+1, ... Then
 //
-//     Y_2k   = E * (A_k - B_k)   + (E + O) * B_k
-//     Y_2k+1 = O * (A_k+1 - B_k) + (E + O) * B_k
+//     Y_2k   = E * (A_k + B_k)   - (E - O) * B_k
+//     Y_2k+1 = O * (A_k+1 + B_k) + (E - O) * B_k
 //
 // so that two rows of outputs take three subfilters of half the rows each, in place of four. Each
 // of these may be split in the same way: n levels make 3^n subfilters of a 2^n-th of the rows, for
-// 2^n rows of outputs. It is exact where sums wrap, as those of 32 bits do, if weights and
-// differences fit the operands of the products.
+// 2^n rows of outputs. It is exact where sums wrap, as those of 32 bits do, if the subfilters'
+// weights and the sums of samples fit the operands of the products. With E + O and differences of
+// samples, as it is mostly written, weights of one sign would grow by one bit a level, while in
+// E - O most of what they have in common is gone.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,12 @@ namespace convolve {
 inline constexpr int kFewestFirLevels = 2;
 inline constexpr int kMostFirLevels = 4;
 
+/// Codes up to `max_code` lie in lines of 16 bits less this: half of the codes there are where they
+/// have 12 bits or more, so that those of 16 fit, and sums of 16 lines of those of 12.
+constexpr int line_offset(int max_code) {
+  return max_code > 0x7FF ? (max_code + 1) / 2 : 0;
+}
+
 /// 3^levels.
 constexpr int fir_subfilters(int levels) {
   return levels == 0 ? 1 : 3 * fir_subfilters(levels - 1);
@@ -37,10 +45,10 @@ constexpr int fir_subfilters(int levels) {
 int fir_height(int height, int levels);
 
 /// What a sample takes, in products of pairs of neighbours in a row: these, and for each level the
-/// lines of differences and the sums that go from subfilter to subfilter in memory.
+/// lines of sums of samples and the sums that go from subfilter to subfilter in memory.
 double fir_products(const Mask& mask, int levels);
 
-/// The subfilters of a mask, depth first: each level has its E, E + O and O in this order. Each has
+/// The subfilters of a mask, depth first: each level has its E, E - O and O in this order. Each has
 /// fir_height() rows of the mask's width, one after the other.
 std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask,
                                                      const std::vector<std::int32_t>& values,
@@ -51,8 +59,7 @@ std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask,
 double largest_fir_weight(const Mask& mask, const std::vector<std::int32_t>& values, int levels);
 
 /// The number of levels, 0 or kFewestFirLevels .. kMostFirLevels, that take least time, of those
-/// whose sums of weights, and differences of codes up to `max_code`, fit 16 bits. 0 for wide
-/// weights.
+/// whose subfilters' weights, and sums of codes up to `max_code`, fit 16 bits. 0 for wide weights.
 int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_code);
 
 /// `digits` of a mask that is not rational, or weights of fewer bits that keep the contract, too,

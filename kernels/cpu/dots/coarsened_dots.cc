@@ -23,7 +23,7 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
     rows = fir.rows();
     table = fir_subfilters(fir.levels()) * fir.lines();
     lines = fir.source_rows() + table;
-    if (fir.approximate()) table += rows + mask.height - 1;
+    if (fir.approximate()) table += rows + mask.height - 1 + kDotPairRows - 1;
   }
   WorkspaceShape shape;
   // Pairs lie in lines of 16 bits.

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/weights/fast_fir.h"
 #include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/pair_sums-inl.h"
@@ -88,7 +89,7 @@ class JoinedRows : public LineRows {
       if (!task_.parts[k].filtered) continue;
       const ComponentTask& part = task_.parts[k].task;
       load_split(part, y, x_, cells_, split_, samples_);
-      join(line_offset(part.layout), lines[k]);
+      join(line_offset(part.layout.max_code), lines[k]);
     }
   }
 

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/core/weights/fast_fir.h"
 #include "kernels/cpu/dots/dot_pairs.h"
 #include "kernels/cpu/dots/dot_sums-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
@@ -144,11 +145,6 @@ HWY_INLINE void add_any_part(const DotPairs& taps, int part, const std::uint8_t*
   add_part(taps, part, lines, x, sum);
 }
 
-/// The signs of 16 bits that codes leave, as lines hold them.
-HWY_INLINE std::int32_t line_offset(SampleLayout layout) {
-  return layout.max_code > 0x7FFF ? 0x8000 : 0;
-}
-
 /// The tile of outputs of a byte, or of two if the weights are not wide. The interface of QuadTile.
 template <class StoredSample>
 struct PairTile {
@@ -178,7 +174,7 @@ struct PairTile {
   }
 
   static std::int32_t start_of(const DotTaps& taps, SampleLayout layout) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(line_offset(layout)) *
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(line_offset(layout.max_code)) *
                                      static_cast<std::uint32_t>(taps.sum()));
   }
 

@@ -127,59 +127,107 @@ class FirRows {
     for (int n = 0; n < fir_subfilters(kLevels); ++n)
       for (int i = 0; i < fir_.lines_of(tile_rows); ++i)
         table[n * fir_.lines() + i] = subfilter_line(k, n, y / kTiles + i);
+    if constexpr (sizeof(Stored) == 1)
+      if (fir_.approximate()) return approximate_part(k, y, rows, tile_rows);
     const ComponentTask& part = task_.parts[k].task;
     const DigitEpilogue& e = task_.parts[k].digits;
-    if constexpr (sizeof(Stored) == 1)
-      if (fir_.approximate()) {
-        const std::uint8_t** const source = table + fir_subfilters(kLevels) * fir_.lines();
-        for (int i = 0; i < rows + taps_.height() - 1; ++i)
-          source[i] = line(k, y + i);
-        const NearTies ties(taps_, e, source);
-        return finish_part(
-            k, rows, tile_rows, 0,
-            [&](const typename Tile::Sums& sums, int first, const DotBlock& block, int x, int count)
-                HWY_ATTR {
-                  finish_approximate_sums<Tile>(sums, ties, {first, kTiles}, block, x, count);
-                });
-      }
     const TileEnd tile = tile_end(taps_, e, part.reciprocals);
-    finish_part(k, rows, tile_rows, start_of_sums<Tile>(taps_, e, tile, part.layout),
-                [&](const typename Tile::Sums& sums, int, const DotBlock& block, int x, int count)
-                    HWY_ATTR { finish_stored_sums<Tile>(sums, e, tile, block, x, count); });
-  }
-
-  /// Makes the sums of the rows of a part, which begin with `start`, and calls `finish` for each
-  /// tile of them: with its sums, its first row, the rows of its outputs, their first column and
-  /// how many there are.
-  template <class Finish>
-  HWY_INLINE void finish_part(int k, int rows, int tile_rows, std::int32_t start,
-                              const Finish& finish) {
-    const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
-    const ComponentTask& part = task_.parts[k].task;
-    DotBlock block{table, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
-    const int step = Tile::stride(taps_).step;
+    const std::int32_t start = start_of_sums<Tile>(taps_, e, tile, part.layout);
     FirSums sums[kTiles] = {};
-    for (int x = 0; x < area_.width; x += kFirTiles * step) {
-      ahead_.fetch(k, area_.width, x, std::min(kFirTiles * step, area_.width - x));
-      sum_tiles({fir_.subfilters(), table, fir_.lines(), x}, tile_rows, start, sums);
-      for (int i = 0; i < kTiles; ++i) {
-        const int first = fir_first_row(i, kLevels);
-        block.rows = 0;
-        for (int r = first; r < rows; r += kTiles)
-          block.out[block.rows++] = out_[r];
-        for (int t = 0, at = x; t < kFirTiles && at < area_.width; ++t, at += step)
-          finish(sums[i][t], first, block, at, area_.width - at);
-      }
+    for (int x = 0; x < area_.width; x += step()) {
+      sum_tiles(k, x, tile_rows, start, sums);
+      for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
+        finish_stored_sums<Tile>(sums[i][t], e, tile, block, at, area_.width - at);
+      });
     }
   }
 
-  /// The sums of the first `rows` rows of tiles.
-  static void sum_tiles(const FirTile& tile, int rows, std::int32_t start, FirSums* sums) {
+  /// filter_part() with approximate sums. Where half of the samples of a step are near a tie, whole
+  /// weights are faster than an exact sum for each. After two such steps it is likely that the next
+  /// ones are alike, so that approximate sums are not even looked at: in 1, 3, 7 and more steps.
+  void approximate_part(int k, int y, int rows, int tile_rows) {
+    constexpr int kMostNearTies = kFirTiles * kRows * Tile::kVectors / 2;  // Of each lane.
+    const auto lines = reinterpret_cast<const std::uint8_t**>(workspace_.table) +
+                       fir_subfilters(kLevels) * fir_.lines();
+    // Below the last row a tile of whole weights may read any line.
+    for (int i = 0; i < rows + taps_.height() - 1 + kDotPairRows - 1; ++i)
+      lines[i] = line(k, y + std::min(i, rows + taps_.height() - 2));
+    const NearTies ties(taps_, task_.parts[k].digits, lines);
+    FirSums sums[kTiles] = {};
+    NearTieBits<Tile> near_tie[kTiles][kFirTiles];
+    for (int x = 0, whole = 0, next_whole = 0; x < area_.width; x += step()) {
+      if (whole > 0) {
+        filter_whole(k, rows, lines, x);
+        --whole;
+        continue;
+      }
+      sum_tiles(k, x, tile_rows, fir_.approximate()->start, sums);
+      int count = 0;
+      for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
+        count += store_nearest_codes<Tile>(sums[i][t], ties, block, at, area_.width - at,
+                                           near_tie[i][t]);
+      });
+      if (count > kMostNearTies * static_cast<int>(hn::Lanes(Words()))) {
+        filter_whole(k, rows, lines, x);
+        whole = next_whole;
+        next_whole = 2 * next_whole + 1;
+        continue;
+      }
+      next_whole = 0;
+      for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
+        store_exact_codes<Tile>(sums[i][t], near_tie[i][t], ties, fir_first_row(i, kLevels), kTiles,
+                                block, at, area_.width - at);
+      });
+    }
+  }
+
+  /// Filters the `rows` rows of a step of columns by weights that are not taken apart.
+  void filter_whole(int k, int rows, const std::uint8_t* const* lines, int x) {
+    const BytePart& part = task_.parts[k];
+    for (int y = 0; y < rows; y += kDotPairRows) {
+      DotBlock block{lines + y,
+                     0,
+                     {},
+                     std::min(rows - y, kDotPairRows),
+                     part.task.layout,
+                     part.task.reciprocals,
+                     ahead_,
+                     k};
+      std::copy_n(out_ + y, block.rows, block.out);
+      filter_block<Tile>(taps_, part.digits, block, x, std::min(x + step(), area_.width),
+                         area_.width);
+    }
+  }
+
+  /// Columns that are filtered at once.
+  int step() const { return kFirTiles * Tile::stride(taps_).step; }
+
+  /// Calls use(i, t, block, x) for each tile `sums[i][t]` of a step of columns: with its output
+  /// rows and its first column.
+  template <class Use>
+  HWY_INLINE void for_each_tile(int k, int x, int rows, const Use& use) {
+    const ComponentTask& part = task_.parts[k].task;
+    DotBlock block{nullptr, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
+    for (int i = 0; i < kTiles; ++i) {
+      block.rows = 0;
+      for (int r = fir_first_row(i, kLevels); r < rows; r += kTiles)
+        block.out[block.rows++] = out_[r];
+      for (int t = 0, at = x; t < kFirTiles && at < area_.width; ++t, at += step() / kFirTiles)
+        use(i, t, block, at);
+    }
+  }
+
+  /// The sums, which begin with `start`, of the first `rows` rows of the tiles from column `x` on.
+  void sum_tiles(int k, int x, int rows, std::int32_t start, FirSums* sums) const {
+    ahead_.fetch(k, area_.width, x, std::min(step(), area_.width - x));
+    const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
+    const FirTile tile{fir_.subfilters(), table, fir_.lines(), x};
+    const FirStart first{start};
     static_assert(kDotPairRows == 4, "a case for each number of rows");
-    if (rows == 4) return add_subfilters<kLevels, 4>(tile, 0, nullptr, start, sums);
-    if (rows == 3) return add_subfilters<kLevels, 3>(tile, 0, nullptr, start, sums);
-    if (rows == 2) return add_subfilters<kLevels, 2>(tile, 0, nullptr, start, sums);
-    add_subfilters<kLevels, 1>(tile, 0, nullptr, start, sums);
+    if (rows == 4) return add_subfilters<kLevels, 4>(tile, 0, first, sums);
+    if (rows == 3) return add_subfilters<kLevels, 3>(tile, 0, first, sums);
+    if (rows == 2) return add_subfilters<kLevels, 2>(tile, 0, first, sums);
+    add_subfilters<kLevels, 1>(tile, 0, first, sums);
   }
 
   const ByteTask& task_;

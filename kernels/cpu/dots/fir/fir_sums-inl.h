@@ -40,16 +40,16 @@ HWY_INLINE void split_column(const hn::Vec<Pairs> (&rows)[fir_source_rows(kLevel
     hn::StoreU(rows[0], Pairs(), lines[first] + i);
   } else {
     constexpr int kRows = fir_source_rows(kLevels - 1);
-    hn::Vec<Pairs> even[kRows], sum[kRows], odd[kRows];
+    hn::Vec<Pairs> even[kRows], shared[kRows], odd[kRows];
     HWY_UNROLL(16)
     for (int k = 0; k < kRows; ++k) {
-      even[k] = hn::Sub(rows[2 * k], rows[2 * k + 1]);
-      sum[k] = rows[2 * k + 1];
-      odd[k] = hn::Sub(rows[2 * k + 2], rows[2 * k + 1]);
+      even[k] = hn::Add(rows[2 * k], rows[2 * k + 1]);
+      shared[k] = rows[2 * k + 1];
+      odd[k] = hn::Add(rows[2 * k + 2], rows[2 * k + 1]);
     }
     constexpr int kParts = fir_subfilters(kLevels - 1);
     split_column<kLevels - 1>(even, first, i, lines);
-    split_column<kLevels - 1>(sum, first + kParts, i, lines);
+    split_column<kLevels - 1>(shared, first + kParts, i, lines);
     split_column<kLevels - 1>(odd, first + 2 * kParts, i, lines);
   }
 }
@@ -81,17 +81,34 @@ struct FirTile {
   int x;
 };
 
-/// Sums of kRows rows of tiles, which begin with those in `from`, or with `start` if that is null.
+/// What sums begin with: a number if there are no other sums, or these, or what is left of the
+/// number when they are subtracted from it.
+struct FirStart {
+  std::int32_t number = 0;
+  const FirSums* sums = nullptr;
+  bool subtracted = false;
+};
+
+/// Sums of kRows rows of tiles.
 template <int kRows>
-HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirSums* from, std::int32_t start,
-                                FirSums& to) {
+HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirStart& start, FirSums& to) {
+  const auto number = hn::Set(Words(), start.number);
   for (int t = 0; t < kFirTiles; ++t) {
     hn::Vec<Words> sum[kRows][kPairVectors];
-    HWY_UNROLL(4)
-    for (int r = 0; r < kRows; ++r) {
+    const auto begin_with = [&](const auto& first) HWY_ATTR {
       HWY_UNROLL(4)
-      for (int k = 0; k < kPairVectors; ++k)
-        sum[r][k] = from != nullptr ? (*from)[t][r][k] : hn::Set(Words(), start);
+      for (int r = 0; r < kRows; ++r) {
+        HWY_UNROLL(4)
+        for (int k = 0; k < kPairVectors; ++k)
+          sum[r][k] = first(r, k);
+      }
+    };
+    if (start.sums == nullptr) {
+      begin_with([&](int, int) HWY_ATTR { return number; });
+    } else if (start.subtracted) {
+      begin_with([&](int r, int k) HWY_ATTR { return hn::Sub(number, (*start.sums)[t][r][k]); });
+    } else {
+      begin_with([&](int r, int k) HWY_ATTR { return (*start.sums)[t][r][k]; });
     }
     const int x = tile.x + t * kPairVectors * static_cast<int>(hn::Lanes(Words()));
     add_part(tile.subfilters, n, tile.lines + n * tile.stride, x, sum);
@@ -105,29 +122,41 @@ HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirSums* from,
 }
 
 /// The sums of the first kRows rows of 2^kLevels tiles, of which tile i has the outputs of row
-/// fir_first_row(i) and every 2^kLevels-th after it. `first` is the first of their subfilters. They
-/// begin with those in `from`, or with `start` if that is null.
+/// fir_first_row(i) and every 2^kLevels-th after it. `first` is the first of their subfilters.
 template <int kLevels, int kRows>
-void add_subfilters(const FirTile& tile, int first, const FirSums* from, std::int32_t start,
-                    FirSums* to) {
+void add_subfilters(const FirTile& tile, int first, const FirStart& start, FirSums* to) {
   if constexpr (kLevels == 0) {
-    add_subfilter<kRows>(tile, first, from, start, *to);
+    add_subfilter<kRows>(tile, first, start, *to);
   } else {
     constexpr int kHalf = 1 << (kLevels - 1), kParts = fir_subfilters(kLevels - 1);
     FirSums shared[kHalf];
-    add_subfilters<kLevels - 1, kRows>(tile, first + kParts, nullptr, start, shared);
-    const FirSums *even = shared, *odd = shared;
-    if (from != nullptr) {
-      for (int i = 0; i < 2 * kHalf; ++i)
+    if (start.sums == nullptr) {
+      // Twice the number, as `shared` has it once.
+      const auto twice = static_cast<std::int32_t>(2 * static_cast<std::uint32_t>(start.number));
+      add_subfilters<kLevels - 1, kRows>(tile, first + kParts, start, shared);
+      add_subfilters<kLevels - 1, kRows>(tile, first, {twice, shared, true}, to);
+      add_subfilters<kLevels - 1, kRows>(tile, first + 2 * kParts, {0, shared}, to + kHalf);
+      return;
+    }
+    add_subfilters<kLevels - 1, kRows>(tile, first + kParts, {}, shared);
+    const auto add_shared = [&](const auto& first_of) HWY_ATTR {
+      for (int i = 0; i < kHalf; ++i)
         for (int t = 0; t < kFirTiles; ++t)
           for (int r = 0; r < kRows; ++r)
-            for (int k = 0; k < kPairVectors; ++k)
-              to[i][t][r][k] = hn::Add(from[i][t][r][k], shared[i % kHalf][t][r][k]);
-      even = to;
-      odd = to + kHalf;
+            for (int k = 0; k < kPairVectors; ++k) {
+              const auto sum = shared[i][t][r][k];
+              to[i][t][r][k] = hn::Sub(first_of(start.sums[i][t][r][k]), sum);
+              to[i + kHalf][t][r][k] = hn::Add(first_of(start.sums[i + kHalf][t][r][k]), sum);
+            }
+    };
+    if (start.subtracted) {
+      const auto number = hn::Set(Words(), start.number);
+      add_shared([&](const hn::Vec<Words>& sum) HWY_ATTR { return hn::Sub(number, sum); });
+    } else {
+      add_shared([](const hn::Vec<Words>& sum) HWY_ATTR { return sum; });
     }
-    add_subfilters<kLevels - 1, kRows>(tile, first, even, 0, to);
-    add_subfilters<kLevels - 1, kRows>(tile, first + 2 * kParts, odd, 0, to + kHalf);
+    add_subfilters<kLevels - 1, kRows>(tile, first, {0, to}, to);
+    add_subfilters<kLevels - 1, kRows>(tile, first + 2 * kParts, {0, to + kHalf}, to + kHalf);
   }
 }
 

@@ -64,6 +64,7 @@ class NearTies {
   HWY_NOINLINE std::uint8_t exact_code(int row, int x, std::int32_t sum) const {
     const Pairs d;
     const FastFir& fir = taps_.fir();
+    const ApproximateWeights& approximate = *fir.approximate();
     const int width = taps_.width(), height = taps_.height();
     const std::uint8_t* const* const lines = lines_ + row;
     // Several sums, as each addition waits for the one before it.
@@ -92,7 +93,8 @@ class NearTies {
     const auto all = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
     const std::int32_t residual = hn::GetLane(hn::SumOfLanes(Words(), all));
     const double total =
-        static_cast<double>(std::int64_t{fir.approximate()->unit} * sum + residual) + start_;
+        static_cast<double>(approximate.unit * (std::int64_t{sum} - approximate.start) + residual) +
+        start_;
     return static_cast<std::uint8_t>(finish_in_width(total, exact_));
   }
 
@@ -104,39 +106,57 @@ class NearTies {
   const std::uint8_t* const* lines_;
 };
 
-/// Rows of outputs of a tile: the first one, and the step to the next.
-struct TileRows {
-  int first, step;
+/// The lanes of a tile's sums that are near a tie, in the order of rows and of vectors.
+template <class Tile>
+struct NearTieBits {
+  static constexpr int kLanes = static_cast<int>(hn::MaxLanes(Words()));
+  static constexpr int kVectorsOfWord = 64 / kLanes;
+  static constexpr int kWords = std::max(Tile::kRows * Tile::kVectors / kVectorsOfWord, 1);
+
+  std::uint64_t words[kWords];
 };
 
-/// Makes samples of the sums of a tile that lie in memory. Not inlined: see finish_stored_sums().
+/// Makes samples of the sums of a tile that lie in memory: the nearest codes. Returns how many are
+/// near a tie, which `near_tie` says. Not inlined: see finish_stored_sums().
 template <class Tile>
-HWY_NOINLINE void finish_approximate_sums(const typename Tile::Sums& sum, const NearTies& ties,
-                                          const TileRows& rows, const DotBlock& block, int x,
-                                          int count) {
-  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Words())), kVectors = Tile::kVectors;
-  constexpr int kVectorsOfWord = 64 / kLanes, kWords = Tile::kRows * kVectors / kVectorsOfWord;
-  std::uint64_t near_tie[std::max(kWords, 1)] = {};
-  int n = 0;  // Vectors, in the order of rows.
+HWY_NOINLINE int store_nearest_codes(const typename Tile::Sums& sum, const NearTies& ties,
+                                     const DotBlock& block, int x, int count,
+                                     NearTieBits<Tile>& near_tie) {
+  using Bits = NearTieBits<Tile>;
+  near_tie = {};
+  int n = 0;  // Vectors.
   finish_tile<Tile>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
     std::uint32_t bits;
     const auto codes = ties.nearest_codes(sums, bits);
-    near_tie[n / kVectorsOfWord] |= static_cast<std::uint64_t>(bits) << n % kVectorsOfWord * kLanes;
+    near_tie.words[n / Bits::kVectorsOfWord] |= static_cast<std::uint64_t>(bits)
+                                                << n % Bits::kVectorsOfWord * Bits::kLanes;
     ++n;
     return codes;
   });
-  for (int word = 0; word < std::max(kWords, 1); ++word)
-    for (std::uint64_t bits = near_tie[word]; bits != 0; bits &= bits - 1) {
+  int found = 0;
+  for (const std::uint64_t word : near_tie.words)
+    found += static_cast<int>(hwy::PopCount(word));
+  return found;
+}
+
+/// Makes the exact codes of samples that are near a tie. The tile's rows are those from `first` on,
+/// `step` apart.
+template <class Tile>
+HWY_NOINLINE void store_exact_codes(const typename Tile::Sums& sum,
+                                    const NearTieBits<Tile>& near_tie, const NearTies& ties,
+                                    int first, int step, const DotBlock& block, int x, int count) {
+  using Bits = NearTieBits<Tile>;
+  for (int word = 0; word < Bits::kWords; ++word)
+    for (std::uint64_t bits = near_tie.words[word]; bits != 0; bits &= bits - 1) {
       const int at = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
-      const int vector = word * kVectorsOfWord + at / kLanes, lane = at % kLanes;
-      const int r = vector / kVectors, k = vector % kVectors;
-      const int column = k / 2 * 2 * kLanes + 2 * lane + k % 2;
+      const int vector = word * Bits::kVectorsOfWord + at / Bits::kLanes, lane = at % Bits::kLanes;
+      const int r = vector / Tile::kVectors, k = vector % Tile::kVectors;
+      const int column = k / 2 * 2 * Bits::kLanes + 2 * lane + k % 2;
       if (r >= block.rows || column >= count) continue;
       std::int32_t sum_of_lane;
       std::memcpy(&sum_of_lane, reinterpret_cast<const std::int32_t*>(&sum[r][k]) + lane,
                   sizeof(sum_of_lane));
-      block.out[r][x + column] =
-          ties.exact_code(rows.first + r * rows.step, x + column, sum_of_lane);
+      block.out[r][x + column] = ties.exact_code(first + r * step, x + column, sum_of_lane);
     }
 }
 
