@@ -44,6 +44,10 @@ constexpr int kLeastWidth = 16;
 constexpr int kMostWidth = 16384;
 /// Rows that kernels compute together, 4 or 6 of them, divide these.
 constexpr int kBlockOfRows = 12;
+/// Masks of more rows than this may be split by a fast FIR algorithm, which computes 16 or 32 rows
+/// together (64 for masks higher than those counted): these divide kHighBlockOfRows.
+constexpr int kMostLowRows = 12;
+constexpr int kHighBlockOfRows = 96;
 /// The picture whose plan says which form is counted: a small picture alone would get other forms.
 constexpr int kPlannedWidth = 1920;
 constexpr int kPlannedHeight = 1080;
@@ -116,13 +120,14 @@ std::size_t samples_of(const FrameFormat& format) {
 
 /// Rows of the two heights: whole blocks of them in every plane.
 struct Heights {
-  int less = kBlockOfRows;
+  int less = 0;
   int more = 0;
 };
 
-Heights heights_of(const FrameFormat& format) {
+Heights heights_of(const FrameFormat& format, const Mask& mask) {
   const bool halved = format.planes[format.plane_count - 1].rows < format.planes[0].rows;
-  return {kBlockOfRows, kBlockOfRows + (halved ? 2 : 1) * kBlockOfRows};
+  const int block = mask.height > kMostLowRows ? kHighBlockOfRows : kBlockOfRows;
+  return {block, block + (halved ? 2 : 1) * block};
 }
 
 struct Count {
@@ -165,7 +170,7 @@ Status count_cell(const Cell& cell, int width) {
   const auto plan = make_plan(planned, mask->mask, {}, device.value()->capabilities());
   if (!plan.ok()) return plan.status();
   const Form form = plan.value().form;
-  const Heights heights = heights_of(planned);
+  const Heights heights = heights_of(planned, mask->mask);
   const auto less =
       count_frame(make_format(named, width, heights.less), mask->mask, form, device.value());
   if (!less.ok()) return less.status();
