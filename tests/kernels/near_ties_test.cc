@@ -82,6 +82,8 @@ bool is_approximated(const FrameFormat& format, const TestMask& mask) {
          choose_approximate_weights(mask.mask, *weights).has_value();
 }
 
+constexpr int kPartlyWhiteWidth = 1501, kPartlyWhiteHeight = 94;
+
 class NearTies : public ::testing::TestWithParam<Arrangement> {};
 
 TEST_P(NearTies, OfNoiseAreExact) {
@@ -121,9 +123,11 @@ INSTANTIATE_TEST_SUITE_P(Arrangements, NearTies,
 // so many that exact sums of all are faster.
 TEST(NearTiesOfFlatPictures, AreExact) {
   const TestMaskPtr mask = large_mask(31, 33, -7500, 30000, 2);
+  // Only sums of codes less half of them fit 32 bits.
+  const TestMaskPtr large = large_mask(64, 57, 1000, 30000);
   Case test(make_format(Arrangement::kPacked1, kU8, Levels::kFull, 70, 40));
   const FrameView source = test.source.view();
-  for (const int code : {0, 1, 2, 127, 254, 255})
+  for (const int code : {0, 1, 2, 127, 254, 255}) {
     for (const double scale : {1.0, 0.25, 3.0, -1.0, 200.0})
       for (const double bias : {0.0, 0.5}) {
         for (int y = 0; y < 40; ++y)
@@ -133,26 +137,40 @@ TEST(NearTiesOfFlatPictures, AreExact) {
         arguments.bias = bias;
         ASSERT_EQ(test.fault(*mask, arguments), "") << code << " x " << scale << " + " << bias;
       }
+    EXPECT_EQ(test.fault(*large, {}), "") << code;
+  }
 }
 
-// Where all samples are near a tie steps of columns go by whole weights, more and more at once, and
-// then by approximate sums again.
-TEST_P(NearTies, OfPicturesThatAreFlatInPlacesAreExact) {
-  const TestMaskPtr mask = large_mask(31, 33, -7500, 30000, 2);
-  for (const int flat : {100, 390, 700}) {
-    Case test(make_format(GetParam(), kU8, Levels::kFull, 701, 110));
-    const FrameView source = test.source.view();
-    fill_frame(source, 14);
-    for (int p = 0; p < source.format.plane_count; ++p)
-      for (int y = 0; y < source.format.planes[p].rows; ++y) {
-        std::uint8_t* const row = source.data[p] + y * source.pitch[p];
-        const int bytes = source.format.planes[p].row_bytes;
-        // Noise on both sides, which change places every 37 rows.
-        const int count = bytes * flat / 701, begin = y / 37 % 2 == 0 ? bytes / 9 : 0;
-        std::memset(row + begin, 255, static_cast<std::size_t>(std::min(count, bytes - begin)));
-      }
-    EXPECT_EQ(test.fault(*mask, {}, 2), "") << flat;
+/// Noise, but white in columns 40 .. `white` - 1, and in 40 more from row 44 on, of 1501.
+void fill_partly_white(const FrameView& frame, int white) {
+  fill_frame(frame, 14);
+  for (int p = 0; p < frame.format.plane_count; ++p) {
+    const PlaneFormat& plane = frame.format.planes[p];
+    for (int y = 0; y < plane.rows; ++y) {
+      const int end = y < 44 * plane.rows / kPartlyWhiteHeight ? white : white + 40;
+      const int first = plane.row_bytes * 40 / kPartlyWhiteWidth;
+      const int last = plane.row_bytes * std::min(end, kPartlyWhiteWidth) / kPartlyWhiteWidth;
+      std::memset(frame.data[p] + y * frame.pitch[p] + first, 255,
+                  static_cast<std::size_t>(last - first));
+    }
   }
+}
+
+// Where most samples are near a tie steps of columns go by whole weights, more and more at once,
+// and then by approximate sums again. Below the whole blocks of rows is one of 30 of 32 or 64.
+TEST_P(NearTies, OfPartlyWhitePicturesAreExact) {
+  // Of one part, of two, with sums that fit 32 bits, and of four levels.
+  const std::vector<TestMaskPtr> masks = {
+      large_mask(31, 33, -7500, 30000, 2), large_mask(24, 40, 1, 65535, 2),
+      large_mask(25, 25, -20000, 32000, 2), large_mask(64, 57, 1000, 30000, 2)};
+  for (const TestMaskPtr& mask : masks)
+    for (const int white : {300, 1500}) {
+      Case test(make_format(GetParam(), kU8, Levels::kFull, kPartlyWhiteWidth, kPartlyWhiteHeight));
+      fill_partly_white(test.source.view(), white);
+      RunArguments arguments;
+      arguments.border = Border::kMirror;
+      EXPECT_EQ(test.fault(*mask, arguments), "") << mask->name << " " << white;
+    }
 }
 
 // The error grows with the scale, for which the weights were not taken apart.

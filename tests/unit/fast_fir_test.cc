@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -44,6 +45,18 @@ Mask random_mask(int width, int height, int most, bool reals = false) {
     }
   }
   return mask_of(text + (reals ? "" : " / 99999"), Normalize::kAuto);
+}
+
+/// Reals of which few are large.
+Mask peaked_mask(int side) {
+  std::mt19937 random(static_cast<unsigned>(side));
+  std::uniform_real_distribution<double> share(0, 1);
+  std::string text = std::to_string(side) + "x" + std::to_string(side) + ": ";
+  for (int i = 0; i < side * side; ++i) {
+    const int millionths = static_cast<int>(999999 * std::pow(share(random), 4));
+    text += "0." + std::to_string(1000000 + millionths).substr(1) + "017 ";
+  }
+  return mask_of(text, Normalize::kAuto);
 }
 
 /// 2^levels sums from row 0 of `rows` on, as the head of fast_fir.h says, by the subfilters from
@@ -167,9 +180,10 @@ TEST(FastFir, RealsGetFewerBitsThatKeepTheContract) {
     EXPECT_EQ(made.digits, fine.digits) << side;
   }
   // Four levels would take fewer products and lose too much.
-  const Mask wide = random_mask(63, 63, 999999, true);
-  EXPECT_TRUE(
-      digits_serve(grey(), wide, digits_for_fir(grey(), wide, 1, digits_of(wide)), 1, false));
+  const Mask wide = peaked_mask(63);
+  const DigitWeights made = digits_for_fir(grey(), wide, 1, digits_of(wide));
+  EXPECT_TRUE(digits_serve(grey(), wide, made, 1, false));
+  EXPECT_EQ(choose_fir_levels(wide, made, 255), 3);
   // Too small to be split.
   const Mask mask = random_mask(5, 5, 999999, true);
   EXPECT_EQ(digits_for_fir(grey(), mask, 1, digits_of(mask)).values, digits_of(mask).values);

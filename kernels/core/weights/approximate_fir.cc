@@ -34,7 +34,7 @@ ApproximateWeights take_apart(const DigitWeights& weights, int levels, std::int3
     made.weight_sum += weight;
     made.residual_magnitude += std::abs(residual);
   }
-  made.start = static_cast<std::int32_t>(-kMiddleCode * sum);
+  made.start = static_cast<std::int32_t>(-kHalfOfByteCodes * sum);
   return made;
 }
 
@@ -45,13 +45,13 @@ double smallest_unit(const Mask& mask, int levels, double largest) {
   // Each value is rounded, and may be larger by half of one for that.
   const double of_weights = largest / (kMost16Bits - (1 << levels) / 2);
   const double of_sums =
-      mask.integer_magnitude / (kTwo31 / kMiddleCode - static_cast<double>(mask.taps()));
+      mask.integer_magnitude / (kTwo31 / kHalfOfByteCodes - static_cast<double>(mask.taps()));
   return std::max(2.0, std::ceil(std::max(of_weights, of_sums)));
 }
 
 /// How far approximate values are from the exact ones, at most, in codes where the scale is 1.
 double error_of(const Mask& mask, double residual_magnitude) {
-  return kMiddleCode * residual_magnitude * std::fabs(mask.gain.value());
+  return kHalfOfByteCodes * residual_magnitude * std::fabs(mask.gain.value());
 }
 
 double products_of(const Mask& mask, int levels, double residual_magnitude) {
@@ -70,7 +70,7 @@ double products_of(const Mask& mask, int levels, double residual_magnitude) {
 double exact_products(const Mask& mask, const DigitWeights& weights) {
   const bool fit = std::all_of(weights.values.begin(), weights.values.end(),
                                [](std::int32_t value) { return std::abs(value) <= kMost16Bits; });
-  const bool sums_fit = !weights.wide || weights.magnitude * kMiddleCode < kTwo31;
+  const bool sums_fit = !weights.wide || weights.magnitude * kHalfOfByteCodes < kTwo31;
   return (fit && sums_fit ? 1 : 2) * fir_products(mask, 0);
 }
 
@@ -106,18 +106,18 @@ ApproximateEpilogue make_approximate_epilogue(const DigitEpilogue& exact, double
   const EpilogueOf<double>& e = exact.general.wide;
   const double scale = e.divide ? e.numerator / e.divisor : e.scale;
   const double base = e.divide ? e.offset / e.divisor : e.base;
-  // The middle of the residuals' sums, and what the sums of the values are too small by.
+  // What sums of products of the weights have more than unit * V + R.
   const double start =
-      offset_of_sums(exact) + kMiddleCode * static_cast<double>(approximate.weight_sum);
+      offset_of_sums(exact) + kHalfOfByteCodes * static_cast<double>(approximate.weight_sum);
   ApproximateEpilogue made;
   made.scale = static_cast<float>(scale * approximate.unit);
   made.base = static_cast<float>(base + scale * start);
-  // Rounded to floats are the scale, the base, V and what is made of them. No product of V is more
-  // than twice as large as this, as no value times its unit is more than twice its weight.
+  // Rounded to floats are the scale, the base, V and what is made of them. No product of V is much
+  // larger than this: a value times its unit is at most twice its weight, and meets half as much.
   const double largest =
       std::fabs(scale) * (magnitude * kMostApproximateCode + std::fabs(start)) + std::fabs(base);
   constexpr double kRounding = 8.0 / (1 << 24);
-  const double residual = kMiddleCode * static_cast<double>(approximate.residual_magnitude);
+  const double residual = kHalfOfByteCodes * static_cast<double>(approximate.residual_magnitude);
   made.error = static_cast<float>(std::fabs(scale) * residual + kRounding * (largest + 1));
   return made;
 }

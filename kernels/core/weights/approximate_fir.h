@@ -2,11 +2,12 @@
 // Weights with too many bits for a fast FIR algorithm (fast_fir.h), for exact codes all the same.
 //
 // Whole numbers w are taken apart, w = unit * value + residual, so that the values' subfilters fit
-// 16 bits and the residuals are small. The sum S of the products of w is then unit * V + R, of
-// which the algorithm makes V. Of R it is known how large it can be, as no code is further from the
-// middle one than half of the codes: where the value that V and the middle of R make is further
-// from a tie than that, it has the code of the exact value. Elsewhere, for one sample in some tens,
-// R is added up.
+// 16 bits and the residuals are small. Let V and R be the sums of the products of the values and of
+// the residuals with codes less half of the codes there are: then that of w is unit * V + R, of
+// which the algorithm makes V. Of R it is known how large it can be, as no code is further from
+// that half: where the value that V alone makes is further from a tie than that, it has the code of
+// the exact value. Elsewhere, for one sample in some tens, R is added up; and where most samples
+// are near a tie, as in flat parts of some pictures, whole weights take less time than that.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,7 @@ struct ApproximateWeights {
   std::int32_t unit = 1;
   std::vector<std::int32_t> values;
   std::vector<std::int32_t> residuals;
-  /// What sums of products of the values begin with, so that those of all pictures fit 32 bits:
-  /// they are those of codes less kMiddleCode.
+  /// What V is, in 32 bits, more than the products of the values with the codes themselves.
   std::int32_t start = 0;
   std::int64_t weight_sum = 0;
   std::int64_t residual_magnitude = 0;  ///< Sum of |residual|.
@@ -34,9 +34,6 @@ struct ApproximateWeights {
 /// Codes of a byte, which are the only ones that are approximated: of more bits too many sums would
 /// be near a tie.
 inline constexpr int kMostApproximateCode = 255;
-
-/// Half of the codes there are: no code is further from it.
-inline constexpr int kMiddleCode = (kMostApproximateCode + 1) / 2;
 
 /// The weights of a rational mask of codes of a byte, taken apart for the number of levels that
 /// takes fewest products; nothing if the weights as they are, in as many parts of 16 bits as they
@@ -49,9 +46,8 @@ std::optional<ApproximateWeights> choose_approximate_weights(const Mask& mask,
 /// if too many sums are near a tie.
 double approximate_products(const Mask& mask, int levels, double largest);
 
-/// From a sum V and its start to the nearest code, t = base + scale * V rounded. `error` is how far
-/// t may be from the exact value: where t is further than that from a tie, its code is the exact
-/// one.
+/// From V to the nearest code: t = base + scale * V, rounded. `error` is how far t may be from the
+/// exact value: where t is further than that from a tie, its code is the exact one.
 struct ApproximateEpilogue {
   float scale = 1;
   float base = 0;

@@ -30,6 +30,9 @@ namespace convolve {
 inline constexpr int kFewestFirLevels = 2;
 inline constexpr int kMostFirLevels = 4;
 
+/// Half of the codes of a byte: none is further from it.
+inline constexpr int kHalfOfByteCodes = 128;
+
 /// Codes up to `max_code` lie in lines of 16 bits less this: half of the codes there are where they
 /// have 12 bits or more, so that those of 16 fit, and sums of 16 lines of those of 12.
 constexpr int line_offset(int max_code) {

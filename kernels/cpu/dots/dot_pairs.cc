@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/weights/fast_fir.h"
 
 namespace convolve {
 namespace {

@@ -17,9 +17,6 @@ inline constexpr int kDotPairRows = 4;
 /// Rows whose weights registers hold together, at most.
 inline constexpr int kMostWeightRows = 5;
 
-/// Half of the codes of a byte.
-inline constexpr int kHalfOfByteCodes = 128;
-
 /// True if a number of 16 bits holds `value`.
 bool fits_16_bits(std::int32_t value);
 

@@ -142,11 +142,10 @@ class FirRows {
     }
   }
 
-  /// filter_part() with approximate sums. Where half of the samples of a step are near a tie, whole
-  /// weights are faster than an exact sum for each. After two such steps it is likely that the next
-  /// ones are alike, so that approximate sums are not even looked at: in 1, 3, 7 and more steps.
+  /// filter_part() with approximate sums. Where more than half of the samples of a step are near a
+  /// tie, whole weights are faster than an exact sum for each. After two such steps it is likely
+  /// that the next ones are alike, whose approximate sums are not even made: of 1, 3, 7 and more.
   void approximate_part(int k, int y, int rows, int tile_rows) {
-    constexpr int kMostNearTies = kFirTiles * kRows * Tile::kVectors / 2;  // Of each lane.
     const auto lines = reinterpret_cast<const std::uint8_t**>(workspace_.table) +
                        fir_subfilters(kLevels) * fir_.lines();
     // Below the last row a tile of whole weights may read any line.
@@ -167,7 +166,7 @@ class FirRows {
         count += store_nearest_codes<Tile>(sums[i][t], ties, block, at, area_.width - at,
                                            near_tie[i][t]);
       });
-      if (count > kMostNearTies * static_cast<int>(hn::Lanes(Words()))) {
+      if (2 * count > rows * std::min(step(), area_.width - x)) {
         filter_whole(k, rows, lines, x);
         whole = next_whole;
         next_whole = 2 * next_whole + 1;
@@ -176,7 +175,7 @@ class FirRows {
       next_whole = 0;
       for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
         store_exact_codes<Tile>(sums[i][t], near_tie[i][t], ties, fir_first_row(i, kLevels), kTiles,
-                                block, at, area_.width - at);
+                                block, at);
       });
     }
   }

@@ -81,15 +81,15 @@ struct FirTile {
   int x;
 };
 
-/// What sums begin with: a number if there are no other sums, or these, or what is left of the
-/// number when they are subtracted from it.
+/// What sums begin with: `number` if `sums` is null, or else `sums`, or `number` less `sums` if
+/// they are `subtracted`.
 struct FirStart {
   std::int32_t number = 0;
   const FirSums* sums = nullptr;
   bool subtracted = false;
 };
 
-/// Sums of kRows rows of tiles.
+/// The sums of kRows rows of tiles of subfilter `n`.
 template <int kRows>
 HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirStart& start, FirSums& to) {
   const auto number = hn::Set(Words(), start.number);

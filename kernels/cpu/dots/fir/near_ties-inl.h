@@ -106,7 +106,7 @@ class NearTies {
   const std::uint8_t* const* lines_;
 };
 
-/// The lanes of a tile's sums that are near a tie, in the order of rows and of vectors.
+/// The wanted lanes of a tile's sums that are near a tie, in the order of rows and of vectors.
 template <class Tile>
 struct NearTieBits {
   static constexpr int kLanes = static_cast<int>(hn::MaxLanes(Words()));
@@ -116,6 +116,21 @@ struct NearTieBits {
   std::uint64_t words[kWords];
 };
 
+/// The column of a tile that lane `lane` of vector `k` of a row has.
+HWY_INLINE int column_of(int k, int lane) {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(Words()));
+  return k / 2 * 2 * kLanes + 2 * lane + k % 2;
+}
+
+/// Bits for the lanes of vector `k` of a row that have one of `count` columns.
+HWY_INLINE std::uint32_t wanted_lanes(int k, int count) {
+  std::uint32_t lanes = 0;
+  for (int lane = 0; column_of(k, lane) < count && lane < static_cast<int>(hn::MaxLanes(Words()));
+       ++lane)
+    lanes |= std::uint32_t{1} << lane;
+  return lanes;
+}
+
 /// Makes samples of the sums of a tile that lie in memory: the nearest codes. Returns how many are
 /// near a tie, which `near_tie` says. Not inlined: see finish_stored_sums().
 template <class Tile>
@@ -123,11 +138,14 @@ HWY_NOINLINE int store_nearest_codes(const typename Tile::Sums& sum, const NearT
                                      const DotBlock& block, int x, int count,
                                      NearTieBits<Tile>& near_tie) {
   using Bits = NearTieBits<Tile>;
+  constexpr int kColumns = Tile::kVectors * Bits::kLanes;
   near_tie = {};
   int n = 0;  // Vectors.
   finish_tile<Tile>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
     std::uint32_t bits;
     const auto codes = ties.nearest_codes(sums, bits);
+    if (n / Tile::kVectors >= block.rows) bits = 0;
+    if (count < kColumns) bits &= wanted_lanes(n % Tile::kVectors, count);
     near_tie.words[n / Bits::kVectorsOfWord] |= static_cast<std::uint64_t>(bits)
                                                 << n % Bits::kVectorsOfWord * Bits::kLanes;
     ++n;
@@ -144,15 +162,14 @@ HWY_NOINLINE int store_nearest_codes(const typename Tile::Sums& sum, const NearT
 template <class Tile>
 HWY_NOINLINE void store_exact_codes(const typename Tile::Sums& sum,
                                     const NearTieBits<Tile>& near_tie, const NearTies& ties,
-                                    int first, int step, const DotBlock& block, int x, int count) {
+                                    int first, int step, const DotBlock& block, int x) {
   using Bits = NearTieBits<Tile>;
   for (int word = 0; word < Bits::kWords; ++word)
     for (std::uint64_t bits = near_tie.words[word]; bits != 0; bits &= bits - 1) {
       const int at = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero64(bits));
       const int vector = word * Bits::kVectorsOfWord + at / Bits::kLanes, lane = at % Bits::kLanes;
       const int r = vector / Tile::kVectors, k = vector % Tile::kVectors;
-      const int column = k / 2 * 2 * Bits::kLanes + 2 * lane + k % 2;
-      if (r >= block.rows || column >= count) continue;
+      const int column = column_of(k, lane);
       std::int32_t sum_of_lane;
       std::memcpy(&sum_of_lane, reinterpret_cast<const std::int32_t*>(&sum[r][k]) + lane,
                   sizeof(sum_of_lane));
