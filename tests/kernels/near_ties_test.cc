@@ -82,7 +82,7 @@ bool is_approximated(const FrameFormat& format, const TestMask& mask) {
          choose_approximate_weights(mask.mask, *weights).has_value();
 }
 
-constexpr int kPartlyWhiteWidth = 901, kPartlyWhiteHeight = 94;
+constexpr int kPartlyWhiteWidth = 481, kPartlyWhiteHeight = 94;
 
 class NearTies : public ::testing::TestWithParam<Arrangement> {};
 
@@ -141,7 +141,7 @@ TEST(NearTiesOfFlatPictures, AreExact) {
   }
 }
 
-/// Noise, but white in columns 40 .. `white` - 1, and in 40 more from row 44 on, of 901.
+/// Noise, but white in columns 40 .. `white` - 1, and in 40 more from row 44 on, of 481.
 void fill_partly_white(const FrameView& frame, int white) {
   fill_frame(frame, 14);
   for (int p = 0; p < frame.format.plane_count; ++p) {
@@ -164,7 +164,8 @@ TEST_P(NearTies, OfPartlyWhitePicturesAreExact) {
       large_mask(31, 33, -7500, 30000, 2), large_mask(24, 40, 1, 65535, 2),
       large_mask(25, 25, -20000, 32000, 2), large_mask(64, 57, 1000, 30000, 2)};
   for (const TestMaskPtr& mask : masks)
-    for (const int white : {300, 880}) {
+    for (const int white : {300, 460}) {
+      if (white == 460 && mask != masks[0]) continue;  // Once is enough, and takes long.
       Case test(make_format(GetParam(), kU8, Levels::kFull, kPartlyWhiteWidth, kPartlyWhiteHeight));
       fill_partly_white(test.source.view(), white);
       RunArguments arguments;
