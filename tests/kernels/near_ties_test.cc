@@ -165,7 +165,8 @@ TEST_P(NearTies, OfPartlyWhitePicturesAreExact) {
       large_mask(25, 25, -20000, 32000, 2), large_mask(64, 57, 1000, 30000, 2)};
   for (const TestMaskPtr& mask : masks)
     for (const int white : {300, 460}) {
-      if (white == 460 && mask != masks[0]) continue;  // Once is enough, and takes long.
+      // Sanitizers take long: the other masks once.
+      if (mask != masks[0] && (white != 300 || GetParam() != Arrangement::kPacked1)) continue;
       Case test(make_format(GetParam(), kU8, Levels::kFull, kPartlyWhiteWidth, kPartlyWhiteHeight));
       fill_partly_white(test.source.view(), white);
       RunArguments arguments;
