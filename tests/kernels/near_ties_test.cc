@@ -159,7 +159,8 @@ void fill_partly_white(const FrameView& frame, int white) {
 // Where most samples are near a tie steps of columns go by whole weights, more and more at once,
 // and then by approximate sums again. Below the whole blocks of rows is one of 30 of 32 or 64.
 TEST_P(NearTies, OfPartlyWhitePicturesAreExact) {
-  // Of one part, of two, with sums that fit 32 bits, and of four levels.
+  // The first has weights of one part, the second of two, sums of the third fit 32 bits, and the
+  // last has four levels.
   const std::vector<TestMaskPtr> masks = {
       large_mask(31, 33, -7500, 30000, 2), large_mask(24, 40, 1, 65535, 2),
       large_mask(25, 25, -20000, 32000, 2), large_mask(64, 57, 1000, 30000, 2)};

@@ -106,7 +106,7 @@ ApproximateEpilogue make_approximate_epilogue(const DigitEpilogue& exact, double
   const EpilogueOf<double>& e = exact.general.wide;
   const double scale = e.divide ? e.numerator / e.divisor : e.scale;
   const double base = e.divide ? e.offset / e.divisor : e.base;
-  // What sums of products of the weights have more than unit * V + R.
+  // Sums of products of the weights with codes are unit * V + R and this number.
   const double start =
       offset_of_sums(exact) + kHalfOfByteCodes * static_cast<double>(approximate.weight_sum);
   ApproximateEpilogue made;

@@ -142,9 +142,10 @@ class FirRows {
     }
   }
 
-  /// filter_part() with approximate sums. Where more than half of the samples of a step are near a
-  /// tie, whole weights are faster than an exact sum for each. After two such steps it is likely
-  /// that the next ones are alike, whose approximate sums are not even made: of 1, 3, 7 and more.
+  /// Filters a part, as filter_part() does, with approximate sums. Where more than half of the
+  /// samples of a step are near a tie, whole weights are faster than an exact sum for each. After
+  /// two such steps it is likely that the next ones are alike, whose approximate sums are not even
+  /// made: of 1, 3, 7 and more.
   void approximate_part(int k, int y, int rows, int tile_rows) {
     const auto lines = reinterpret_cast<const std::uint8_t**>(workspace_.table) +
                        fir_subfilters(kLevels) * fir_.lines();
