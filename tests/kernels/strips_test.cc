@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,9 +26,9 @@ constexpr int kHeight = 12;
 constexpr int kRounds = 3;
 
 void expect_right_frames(const FrameFormat& format, const TestMask& mask, Border border,
-                         int threads = 4) {
+                         int threads = 4, std::uint64_t seed = 5) {
   GuardedFrame source(format, 0, false), wanted(format, 0, false), made(format, 0, false);
-  fill_frame(source.view(), 5);
+  fill_frame(source.view(), seed);
   RunArguments arguments;
   arguments.border = border;
   reference_run(source.view(), wanted.view(), mask.mask, arguments);
@@ -64,10 +65,10 @@ TEST_P(Strips, AreThoseOfTheReference) {
 
 TEST_P(Strips, OfHighMasksAreThoseOfTheReference) {
   // Two, three and four levels of the fast FIR algorithm, and rows that fill none of their blocks.
-  const std::vector<TestMaskPtr> masks = {random_mask(15, 15, Weights::kRational),
-                                          anchored(random_mask(9, 30, Weights::kRational), 8, 1),
-                                          random_mask(31, 31, Weights::kRational),
-                                          random_mask(64, 57, Weights::kRational)};
+  const std::vector<TestMaskPtr> masks = {
+      random_mask(15, 15, Weights::kRational), random_mask(21, 23, Weights::kRational),
+      anchored(random_mask(9, 30, Weights::kRational), 8, 1),
+      random_mask(31, 31, Weights::kRational), random_mask(64, 57, Weights::kRational)};
   int border = 0;
   for (const SampleType& samples : {kU8, kU10High, kU12Low})
     for (const int threads : {1, 4})
@@ -78,6 +79,21 @@ TEST_P(Strips, OfHighMasksAreThoseOfTheReference) {
           expect_right_frames(make_format(GetParam(), samples, Levels::kLimited, 50, height), *mask,
                               static_cast<Border>(border++ % kBorderCount), threads);
           if (HasFailure()) return;
+        }
+}
+
+// Where columns are split a strip may read one more cell than there are, where there is what a
+// wider strip left of its picture.
+TEST(StripsOfHighMasks, EndAtAnyColumn) {
+  for (const SampleType& samples : {kU8, kU10High, kU12Low})
+    for (const TestMaskPtr& mask :
+         {random_mask(31, 31, Weights::kRational), random_mask(30, 35, Weights::kRational)})
+      for (const int width : {801, 802})
+        for (unsigned seed = 1; seed <= 4; ++seed) {
+          SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(width) + " " + mask->name +
+                       " " + std::to_string(seed));
+          expect_right_frames(make_format(Arrangement::kPacked1, samples, Levels::kFull, width, 33),
+                              *mask, Border::kMirror, 1, seed);
         }
 }
 

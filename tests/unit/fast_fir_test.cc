@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// A fast FIR algorithm for the rows of a mask: that its subfilters make the same sums, and which
-// masks are split.
+// A fast FIR algorithm for rows and columns of a mask: that its subfilters make the same sums, and
+// which masks are split.
 #include "kernels/core/weights/fast_fir.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/core/weights/arithmetic.h"
@@ -59,32 +60,73 @@ Mask peaked_mask(int side) {
   return mask_of(text, Normalize::kAuto);
 }
 
-/// 2^levels sums from row 0 of `rows` on, as the head of fast_fir.h says, by the subfilters from
+using Picture = std::vector<Numbers>;
+
+Numbers sum_of(Numbers a, const Numbers& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] += b[i];
+  return a;
+}
+
+/// What the subfilters of a level meet: B, A + B and the next A + B.
+struct Met {
+  Picture shared, even, odd;
+};
+
+Met split_rows(const Picture& rows) {
+  Met made;
+  for (std::size_t k = 0; 2 * k + 2 < rows.size(); ++k) {
+    made.shared.push_back(rows[2 * k + 1]);
+    made.even.push_back(sum_of(rows[2 * k], rows[2 * k + 1]));
+    made.odd.push_back(sum_of(rows[2 * k + 2], rows[2 * k + 1]));
+  }
+  return made;
+}
+
+Picture transposed(const Picture& rows) {
+  Picture made(rows[0].size(), Numbers(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < rows[i].size(); ++j)
+      made[j][i] = rows[i][j];
+  return made;
+}
+
+Met split_columns(const Picture& rows) {
+  const Met made = split_rows(transposed(rows));
+  return {transposed(made.shared), transposed(made.even), transposed(made.odd)};
+}
+
+/// The sums that begin at the first 2^levels rows of `rows`, or at half as many rows in the first
+/// column and then in the second, as the head of fast_fir.h says, by the subfilters from
 /// `subfilter` on.
 Numbers fast_sums(const std::vector<Numbers>& subfilters, std::size_t subfilter, int levels,
-                  const Numbers& rows) {
+                  const Picture& rows) {
   if (levels == 0) {
     const Numbers& weights = subfilters[subfilter];
+    // Rows have the cells of the last output, too.
+    const std::size_t width = rows[0].size() - 1;
     std::uint32_t sum = 0;
     for (std::size_t i = 0; i < weights.size(); ++i)
-      sum += static_cast<std::uint32_t>(weights[i] * rows[i]);
+      sum += static_cast<std::uint32_t>(weights[i] * rows[i / width][i % width]);
     return {static_cast<std::int32_t>(sum)};
   }
-  Numbers even, both, odd;
-  for (std::size_t k = 0; 2 * k + 2 < rows.size(); ++k) {
-    even.push_back(rows[2 * k] + rows[2 * k + 1]);
-    both.push_back(rows[2 * k + 1]);
-    odd.push_back(rows[2 * k + 2] + rows[2 * k + 1]);
-  }
+  const bool columns = fir_splits_columns(levels);
+  const Met met = columns ? split_columns(rows) : split_rows(rows);
   const auto parts = static_cast<std::size_t>(fir_subfilters(levels - 1));
-  const Numbers of_even = fast_sums(subfilters, subfilter, levels - 1, even);
-  const Numbers of_both = fast_sums(subfilters, subfilter + parts, levels - 1, both);
-  const Numbers of_odd = fast_sums(subfilters, subfilter + 2 * parts, levels - 1, odd);
-  Numbers sums;
+  const Numbers of_both = fast_sums(subfilters, subfilter, levels - 1, met.shared);
+  const Numbers of_even = fast_sums(subfilters, subfilter + parts, levels - 1, met.even);
+  const Numbers of_odd = fast_sums(subfilters, subfilter + 2 * parts, levels - 1, met.odd);
+  Numbers first, second;
   for (std::size_t k = 0; k < of_even.size(); ++k) {
-    sums.push_back(of_even[k] - of_both[k]);
-    sums.push_back(of_odd[k] + of_both[k]);
+    first.push_back(of_even[k] - of_both[k]);
+    second.push_back(of_odd[k] + of_both[k]);
   }
+  Numbers sums;
+  for (std::size_t k = 0; k < first.size() && !columns; ++k)
+    sums.insert(sums.end(), {first[k], second[k]});
+  if (!columns) return sums;
+  sums = std::move(first);
+  sums.insert(sums.end(), second.begin(), second.end());
   return sums;
 }
 
@@ -92,24 +134,31 @@ TEST(FastFir, MakesTheSumsOfTheMask) {
   std::mt19937 random(3);
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
     for (int height = 1; height <= 40; ++height) {
-      const Mask mask = random_mask(1, height, 127);
+      const int width = 1 + height * 7 % 9;
+      const Mask mask = random_mask(width, height, 127);
       const DigitWeights weights = digits_of(mask);
       const auto subfilters = split_for_fir(mask, weights.values, levels);
       ASSERT_EQ(subfilters.size(), static_cast<std::size_t>(fir_subfilters(levels)));
       for (const Numbers& values : subfilters)
-        ASSERT_EQ(values.size(), static_cast<std::size_t>(fir_height(height, levels)));
-      // As many rows as the subfilters have, and those that the last outputs see more.
-      Numbers rows;
-      for (int i = 0; i < (fir_height(height, levels) + 1) << levels; ++i)
-        rows.push_back(static_cast<int>(random() % 256));
+        ASSERT_EQ(values.size(),
+                  static_cast<std::size_t>(fir_height(height, levels) * fir_width(width, levels)));
+      // As many rows and columns as the subfilters have, and those that the last outputs see more.
+      const int columns = fir_splits_columns(levels) ? 2 : 1, row_levels = fir_row_levels(levels);
+      Picture rows(static_cast<std::size_t>((fir_height(height, levels) + 1) << row_levels));
+      for (Numbers& row : rows)
+        for (int j = 0; j < (fir_width(width, levels) + 1) * columns + columns - 1; ++j)
+          row.push_back(static_cast<int>(random() % 256));
       const Numbers sums = fast_sums(subfilters, 0, levels, rows);
-      for (int y = 0; y < 1 << levels; ++y) {
+      ASSERT_EQ(sums.size(), std::size_t{1} << levels);
+      for (int n = 0; n < 1 << levels; ++n) {
+        const int x = n >> row_levels, y = n % (1 << row_levels);
         std::int32_t sum = 0;
         for (int i = 0; i < height; ++i)
-          sum +=
-              weights.values[static_cast<std::size_t>(i)] * rows[static_cast<std::size_t>(y + i)];
-        ASSERT_EQ(sums[static_cast<std::size_t>(y)], sum)
-            << levels << " levels, height " << height << ", row " << y;
+          for (int j = 0; j < width; ++j)
+            sum += weights.values[static_cast<std::size_t>(i * width + j)] *
+                   rows[static_cast<std::size_t>(y + i)][static_cast<std::size_t>(x + j)];
+        ASSERT_EQ(sums[static_cast<std::size_t>(n)], sum)
+            << levels << " levels, " << width << "x" << height << ", row " << y << ", column " << x;
       }
     }
 }
@@ -130,15 +179,17 @@ TEST(FastFir, SplitsHighMasks) {
   EXPECT_EQ(levels_of(random_mask(3, 3, 127)), 0);
   EXPECT_EQ(levels_of(random_mask(9, 9, 127)), 0);
   EXPECT_EQ(levels_of(random_mask(15, 15, 127)), 2);
-  EXPECT_EQ(levels_of(random_mask(31, 31, 127)), 3);
+  EXPECT_EQ(levels_of(random_mask(21, 21, 127)), 3);
+  EXPECT_EQ(levels_of(random_mask(31, 31, 127)), 4);
   EXPECT_EQ(levels_of(random_mask(63, 63, 127)), 4);
+  EXPECT_EQ(levels_of(random_mask(3, 63, 127)), 2);
   EXPECT_EQ(levels_of(random_mask(63, 1, 127)), 0);
 }
 
 TEST(FastFir, SplitsNoFurtherThan16Bits) {
   // Weights whose signs make each level's differences twice as large: the largest ones of which
   // four, eight and sixteen fit, and the next ones.
-  // As wide as makes four levels pay; only the first column has large weights.
+  // As wide as makes four levels pay; only the first two columns have large weights.
   const auto levels_with = [](int weight, bool one_sign) {
     std::string text;
     for (int i = 0; i < 64; ++i) {
@@ -147,7 +198,10 @@ TEST(FastFir, SplitsNoFurtherThan16Bits) {
       for (int bits = i; bits != 0 && !one_sign; bits &= bits - 1)
         sign = -sign;
       for (int j = 0; j < 63; ++j)
-        text += std::to_string(j > 0 ? j % 3 : sign * (i == 1 ? weight - 1 : weight)) + " ";
+        text += std::to_string(j > 1 ? j % 3
+                                     : (j == 1 && !one_sign ? -sign : sign) *
+                                           (i == 1 ? weight - 1 : weight)) +
+                " ";
     }
     return levels_of(mask_of(text + "/ 77777"));
   };

@@ -57,8 +57,8 @@ double error_of(const Mask& mask, double residual_magnitude) {
 double products_of(const Mask& mask, int levels, double residual_magnitude) {
   // What a vector of a row of the residuals takes, what else an exact sum, and the look for sums
   // that are near a tie.
-  constexpr double kVector = 31, kSum = 790, kLook = 8;
-  constexpr int kCellsOfVector = 16;
+  constexpr double kVector = 30, kSum = 790, kLook = 8;
+  constexpr int kCellsOfVector = 32;
   const double error = error_of(mask, residual_magnitude);
   if (error >= kMostError || residual_magnitude * kMostApproximateCode >= kTwo31)
     return std::numeric_limits<double>::infinity();

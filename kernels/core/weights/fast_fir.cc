@@ -18,10 +18,17 @@ constexpr int kMost16Bits = std::numeric_limits<std::int16_t>::max();
 template <class T>
 using Rows = std::vector<std::vector<T>>;
 
-/// Adds the subfilters of `rows`, after so many levels, to `made`, each with its rows one after the
-/// other.
 template <class T>
-void split(Rows<T> rows, int levels, Rows<T>& made) {
+std::vector<T> difference_of(std::vector<T> from, const std::vector<T>& less) {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] -= less[i];
+  return from;
+}
+
+/// Adds the subfilters of `rows`, after so many levels that split rows, to `made`, each with its
+/// rows one after the other.
+template <class T>
+void split_rows(Rows<T> rows, int levels, Rows<T>& made) {
   if (levels == 0) {
     std::vector<T>& values = made.emplace_back();
     for (const std::vector<T>& row : rows)
@@ -33,13 +40,31 @@ void split(Rows<T> rows, int levels, Rows<T>& made) {
   for (std::size_t i = 0; i < rows.size(); i += 2) {
     even.push_back(rows[i]);
     odd.push_back(rows[i + 1]);
-    difference.push_back(rows[i]);
-    for (std::size_t j = 0; j < difference.back().size(); ++j)
-      difference.back()[j] -= odd.back()[j];
+    difference.push_back(difference_of(rows[i], rows[i + 1]));
   }
-  split(std::move(even), levels - 1, made);
-  split(std::move(difference), levels - 1, made);
-  split(std::move(odd), levels - 1, made);
+  split_rows(std::move(difference), levels - 1, made);
+  split_rows(std::move(even), levels - 1, made);
+  split_rows(std::move(odd), levels - 1, made);
+}
+
+/// Adds the subfilters of `rows` after `levels` levels to `made`: a level of columns comes first.
+template <class T>
+void split(Rows<T> rows, int levels, Rows<T>& made) {
+  if (!fir_splits_columns(levels)) return split_rows(std::move(rows), levels, made);
+  Rows<T> even, difference, odd;
+  for (std::vector<T>& row : rows) {
+    if (row.size() % 2 != 0) row.push_back(T{});
+    std::vector<T>& of_even = even.emplace_back();
+    std::vector<T>& of_odd = odd.emplace_back();
+    for (std::size_t j = 0; j < row.size(); j += 2) {
+      of_even.push_back(row[j]);
+      of_odd.push_back(row[j + 1]);
+    }
+    difference.push_back(difference_of(of_even, of_odd));
+  }
+  split_rows(std::move(difference), levels - 1, made);
+  split_rows(std::move(even), levels - 1, made);
+  split_rows(std::move(odd), levels - 1, made);
 }
 
 template <class T>
@@ -89,15 +114,19 @@ std::optional<DigitWeights> quantise_for_fir(const FrameFormat& format, const Ma
 }  // namespace
 
 int fir_height(int height, int levels) {
-  for (; levels > 0; --levels)
+  for (levels = fir_row_levels(levels); levels > 0; --levels)
     height = divide_up(height, 2);
   return height;
 }
 
+int fir_width(int width, int levels) {
+  return fir_splits_columns(levels) ? divide_up(width, 2) : width;
+}
+
 double fir_products(const Mask& mask, int levels) {
-  constexpr double kElse[kMostFirLevels + 1] = {0, 15, 30, 50, 110};
+  constexpr double kElse[kMostFirLevels + 1] = {0, 15, 22, 45, 76};
   const double rows = 1.0 * fir_height(mask.height, levels) * fir_subfilters(levels);
-  return divide_up(mask.width, 2) * rows / (1 << levels) + kElse[levels];
+  return divide_up(fir_width(mask.width, levels), 2) * rows / (1 << levels) + kElse[levels];
 }
 
 std::vector<std::vector<std::int32_t>> split_for_fir(const Mask& mask,

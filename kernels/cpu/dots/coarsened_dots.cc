@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/core/base/round.h"
+#include "kernels/cpu/dots/fir/fir_lines.h"
 
 namespace convolve {
 
@@ -22,8 +23,8 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
   if (fir.levels() > 0) {
     rows = fir.rows();
     table = fir_subfilters(fir.levels()) * fir.lines();
-    lines = fir.source_rows() + table;
-    if (fir.approximate()) table += rows + mask.height - 1 + kDotPairRows - 1;
+    lines = FirLines(fir, 1).count();
+    if (fir.approximate()) table += 2 * (rows + mask.height - 1) + kDotPairRows - 1;
   }
   WorkspaceShape shape;
   // Pairs lie in lines of 16 bits.
@@ -33,7 +34,10 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
       choose_strip_width(extent.width, halo, extent.parts * lines, shape.cell_bytes);
   shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep));
   shape.source_width = upper_line(shape.strip_width + halo);
-  shape.source_lines = extent.parts * lines + 1;  // See rows_of().
+  // One more is scratch. Those of a fast FIR algorithm are enough for rows of whole weights, too,
+  // which go by DotRows where a frame's scale is large.
+  shape.source_lines =
+      fir.levels() > 0 ? FirLines(fir, extent.parts).count() : extent.parts * lines + 1;
   shape.intermediate_lines = extent.parts * rows;
   shape.table_lines = table;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);

@@ -51,12 +51,18 @@ class WidenedRows : public LineRows {
   /// Bytes come to the second half of a line first, from where each goes to a place before those
   /// that are still to go. Of a part that is not filtered they stay bytes.
   HWY_INLINE void load(int y, std::uint8_t* const* lines) const {
-    std::uint8_t* to[kMaxComponents];
+    std::uint8_t* bytes[kMaxComponents];
     for (int k = 0; k < task_.count; ++k)
-      to[k] = lines[k] + (task_.parts[k].filtered ? upper_ : 0);
-    load_parts(task_, y, x_, cells_, to);
+      bytes[k] = lines[k] + (task_.parts[k].filtered ? upper_ : 0);
+    load(y, lines, bytes);
+  }
+
+  /// Bytes come to lines of their own, and stay there. For a part that is not filtered the two
+  /// lines are the same one.
+  HWY_INLINE void load(int y, std::uint8_t* const* lines, std::uint8_t* const* bytes) const {
+    load_parts(task_, y, x_, cells_, bytes);
     for (int k = 0; k < task_.count; ++k)
-      if (task_.parts[k].filtered) widen(to[k], lines[k]);
+      if (task_.parts[k].filtered) widen(bytes[k], lines[k]);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/fast_fir.h"
 #include "kernels/cpu/dots/dot_pairs.h"
+#include "kernels/cpu/dots/fir/residuals.h"
 
 namespace convolve {
 
@@ -28,31 +29,26 @@ class FastFir {
   const DotPairs& subfilters() const { return subfilters_; }
 
   /// Output rows that are computed together.
-  int rows() const { return kDotPairRows << levels_; }
+  int rows() const { return kDotPairRows << fir_row_levels(levels_); }
   /// Areas of other heights would compute rows that nobody wants.
-  int row_step() const { return levels_ == 0 ? kDotPairRows : 1 << levels_; }
+  int row_step() const { return levels_ == 0 ? kDotPairRows : 1 << fir_row_levels(levels_); }
   /// Lines of a subfilter that `rows` rows of a tile read.
   int lines_of(int rows) const { return subfilters_.height() + rows - 1; }
   /// Lines of a subfilter that all rows of a tile read.
   int lines() const { return lines_of(kDotPairRows); }
   /// Rows of the source from the first output row up to the last one that is loaded for lines(), or
   /// more.
-  int source_rows() const { return (lines() + 1) << levels_; }
+  int source_rows() const { return (lines() + 1) << fir_row_levels(levels_); }
 
   /// The parts of the weights if the subfilters are those of their values.
   const std::optional<ApproximateWeights>& approximate() const { return approximate_; }
-  int residual_step() const { return residual_step_; }  ///< From row to row.
-  /// The residuals of row `row` of the mask, then zeros up to whole vectors.
-  const std::int16_t* residuals(int row) const {
-    return residuals_.data() + static_cast<std::ptrdiff_t>(row) * residual_step_;
-  }
+  const Residuals& residuals() const { return residuals_; }  ///< Of these.
 
  private:
   int levels_ = 0;
   DotPairs subfilters_;
   std::optional<ApproximateWeights> approximate_;
-  int residual_step_ = 0;
-  std::vector<std::int16_t> residuals_;
+  Residuals residuals_;
 };
 
 }  // namespace convolve

@@ -22,6 +22,7 @@
 #include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/fir/fast_fir.h"
+#include "kernels/cpu/dots/fir/fir_lines.h"
 #include "kernels/cpu/dots/fir/fir_sums-inl.h"
 #include "kernels/cpu/dots/fir/near_ties-inl.h"
 #include "kernels/cpu/dots/pair_rows-inl.h"
@@ -41,8 +42,13 @@ template <class Tile, int kLevels>
 class FirRows {
  public:
   using Stored = typename Tile::Stored;
-  static constexpr int kTiles = 1 << kLevels;
+  static constexpr int kRowLevels = fir_row_levels(kLevels);
+  static constexpr int kTiles = 1 << kRowLevels;
   static constexpr int kRows = kDotPairRows * kTiles;
+  static constexpr bool kSplitColumns = fir_splits_columns(kLevels);
+  /// Columns from one output of a subfilter to the next one.
+  static constexpr int kColumnStep = kSplitColumns ? 2 : 1;
+  static constexpr int kTilesAside = kFirTiles * kColumnStep;
 
   FirRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
           const DotTaps& taps)
@@ -52,10 +58,12 @@ class FirRows {
         taps_(taps),
         fir_(taps.fir()),
         cells_(area.width + taps.width() - 1),
+        lines_(fir_, task_.count),
+        smaller_(lines_.smaller_lines(workspace.source)),
         // Samples that are copied, and sums near a tie, read the rows once more.
         ring_(task_.all_filtered() && !fir_.approximate() ? 2 * kTiles : fir_.source_rows()),
         source_(pair_rows_of<Stored>(task_, area.x - taps.anchor_x(), cells_, workspace,
-                                     task_.count * fir_.source_rows())),
+                                     lines_.scratch())),
         ahead_(task, group, area) {}
 
   void filter(int y, int rows, const Stored* (*samples)[kMaxComponents]) {
@@ -89,55 +97,89 @@ class FirRows {
 
   /// The line of row `y` of the source in a part's ring.
   std::uint8_t* line(int part, int y) const {
-    return workspace_.source.at<std::uint8_t>(part * fir_.source_rows() + y % ring_);
+    return workspace_.source.at<std::uint8_t>(lines_.source(part, y % ring_));
   }
 
-  /// The line of row `y` of a subfilter of a part.
-  std::uint8_t* subfilter_line(int part, int n, int y) const {
-    const int before = task_.count * fir_.source_rows() + 1;  // One is scratch.
-    const int rings = part * fir_subfilters(kLevels) + n;
-    return workspace_.source.at<std::uint8_t>(before + rings * fir_.lines() + y % fir_.lines());
+  /// The bytes of that row, where sums are approximate.
+  std::uint8_t* byte_line(int part, int y) const {
+    return workspace_.source.at<std::uint8_t>(lines_.bytes(part, y % ring_));
+  }
+
+  /// Row `y` of the source, or `n` of the three lines that a level of columns makes of it.
+  std::int16_t* cells_of(int part, int n, int y) const {
+    if constexpr (kSplitColumns) {
+      return smaller_.at<std::int16_t>(lines_.half(part, n, y));
+    } else {
+      return reinterpret_cast<std::int16_t*>(line(part, y));
+    }
+  }
+
+  void load_row() const {
+    std::uint8_t *to[kMaxComponents], *bytes[kMaxComponents];
+    for (int k = 0; k < task_.count; ++k)
+      to[k] = line(k, loaded_);
+    if constexpr (sizeof(Stored) == 1) {
+      if (fir_.approximate()) {
+        for (int k = 0; k < task_.count; ++k)
+          bytes[k] = task_.parts[k].filtered ? byte_line(k, loaded_) : to[k];
+        return source_.load(top() + loaded_, to, bytes);
+      }
+    }
+    source_.load(top() + loaded_, to);
+  }
+
+  /// Makes of the row that was loaded last what a level of columns has in its place.
+  void split_row() const {
+    for (int k = 0; k < task_.count; ++k) {
+      if (!task_.parts[k].filtered) continue;
+      std::int16_t* const halves[] = {cells_of(k, 0, loaded_), cells_of(k, 1, loaded_),
+                                      cells_of(k, 2, loaded_)};
+      split_columns(reinterpret_cast<std::int16_t*>(line(k, loaded_)), cells_, halves);
+    }
   }
 
   /// Makes the next line of each subfilter, of rows that are loaded where they have not been.
   void make_lines() {
-    constexpr int kSources = fir_source_rows(kLevels), kLines = fir_subfilters(kLevels);
-    const int first = made_ * kTiles;
+    constexpr int kSources = fir_source_rows(kRowLevels), kLines = fir_subfilters(kRowLevels);
+    const int first = made_ * kTiles, row = made_ % fir_.lines();
     for (; loaded_ < first + kSources; ++loaded_) {
-      std::uint8_t* to[kMaxComponents];
-      for (int k = 0; k < task_.count; ++k)
-        to[k] = line(k, loaded_);
-      source_.load(top() + loaded_, to);
+      load_row();
+      if constexpr (kSplitColumns) split_row();
     }
     for (int k = 0; k < task_.count; ++k) {
       if (!task_.parts[k].filtered) continue;
-      const std::int16_t* rows[kSources];
-      std::int16_t* lines[kLines];
-      for (int i = 0; i < kSources; ++i)
-        rows[i] = reinterpret_cast<const std::int16_t*>(line(k, first + i));
-      for (int n = 0; n < kLines; ++n)
-        lines[n] = reinterpret_cast<std::int16_t*>(subfilter_line(k, n, made_));
-      split_rows<kLevels>(rows, cells_, lines);
+      for (int n = 0; n < fir_subfilters(kLevels); n += kLines) {
+        const std::int16_t* rows[kSources];
+        std::int16_t* lines[kLines];
+        for (int i = 0; i < kSources; ++i)
+          rows[i] = cells_of(k, n / kLines, first + i);
+        for (int i = 0; i < kLines; ++i)
+          lines[i] = smaller_.at<std::int16_t>(lines_.subfilter(k, n + i, row));
+        split_rows<kRowLevels>(rows, divide_up(cells_, kColumnStep), lines);
+      }
     }
   }
 
   /// Filters `rows` rows of part `k` from `y` on, which are `tile_rows` rows of each tile.
   void filter_part(int k, int y, int rows, int tile_rows) {
     const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
-    for (int n = 0; n < fir_subfilters(kLevels); ++n)
-      for (int i = 0; i < fir_.lines_of(tile_rows); ++i)
-        table[n * fir_.lines() + i] = subfilter_line(k, n, y / kTiles + i);
+    for (int i = 0; i < fir_.lines_of(tile_rows); ++i) {
+      const int row = (y / kTiles + i) % fir_.lines();
+      for (int n = 0; n < fir_subfilters(kLevels); ++n)
+        table[n * fir_.lines() + i] = smaller_.at<std::uint8_t>(lines_.subfilter(k, n, row));
+    }
     if constexpr (sizeof(Stored) == 1)
       if (fir_.approximate()) return approximate_part(k, y, rows, tile_rows);
     const ComponentTask& part = task_.parts[k].task;
     const DigitEpilogue& e = task_.parts[k].digits;
     const TileEnd tile = tile_end(taps_, e, part.reciprocals);
     const std::int32_t start = start_of_sums<Tile>(taps_, e, tile, part.layout);
-    FirSums sums[kTiles] = {};
+    FirSums sums[1 << kLevels] = {};
+    DotBlock block = block_of(k);
     for (int x = 0; x < area_.width; x += step()) {
       sum_tiles(k, x, tile_rows, start, sums);
-      for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
-        finish_stored_sums<Tile>(sums[i][t], e, tile, block, at, area_.width - at);
+      for_each_tile(block, x, rows, [&](int i, int t, int at) HWY_ATTR {
+        finish_stored_sums<Tile>(tile_of(sums, i, t), e, tile, block, at, area_.width - at);
       });
     }
   }
@@ -147,14 +189,23 @@ class FirRows {
   /// two such steps it is likely that the next ones are alike, whose approximate sums are not even
   /// made: of 1, 3, 7 and more.
   void approximate_part(int k, int y, int rows, int tile_rows) {
+    // The lines of the subfilters come first in the table, then those of the source, then its
+    // bytes.
     const auto lines = reinterpret_cast<const std::uint8_t**>(workspace_.table) +
                        fir_subfilters(kLevels) * fir_.lines();
+    const int read = rows + taps_.height() - 1;
+    const auto bytes = lines + read + kDotPairRows - 1;
+    for (int i = 0, row = y % ring_; i < read; ++i, row = row + 1 < ring_ ? row + 1 : 0) {
+      lines[i] = workspace_.source.at<std::uint8_t>(lines_.source(k, row));
+      bytes[i] = workspace_.source.at<std::uint8_t>(lines_.bytes(k, row));
+    }
     // Below the last row a tile of whole weights may read any line.
-    for (int i = 0; i < rows + taps_.height() - 1 + kDotPairRows - 1; ++i)
-      lines[i] = line(k, y + std::min(i, rows + taps_.height() - 2));
-    const NearTies ties(taps_, task_.parts[k].digits, lines);
-    FirSums sums[kTiles] = {};
-    NearTieBits<Tile> near_tie[kTiles][kFirTiles];
+    std::fill_n(lines + read, kDotPairRows - 1, lines[read - 1]);
+    const NearTies ties(taps_, task_.parts[k].digits, bytes);
+    ExactCodes exact(task_.parts[k].task, ties);
+    FirSums sums[1 << kLevels] = {};
+    DotBlock block = block_of(k);
+    NearTieBits<Tile> near_tie[kTiles][kTilesAside];
     for (int x = 0, whole = 0, next_whole = 0; x < area_.width; x += step()) {
       if (whole > 0) {
         filter_whole(k, rows, lines, x);
@@ -163,8 +214,8 @@ class FirRows {
       }
       sum_tiles(k, x, tile_rows, fir_.approximate()->start, sums);
       int count = 0;
-      for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
-        count += store_nearest_codes<Tile>(sums[i][t], ties, block, at, area_.width - at,
+      for_each_tile(block, x, rows, [&](int i, int t, int at) HWY_ATTR {
+        count += store_nearest_codes<Tile>(tile_of(sums, i, t), ties, block, at, area_.width - at,
                                            near_tie[i][t]);
       });
       if (2 * count > rows * std::min(step(), area_.width - x)) {
@@ -174,46 +225,50 @@ class FirRows {
         continue;
       }
       next_whole = 0;
-      for_each_tile(k, x, rows, [&](int i, int t, const DotBlock& block, int at) HWY_ATTR {
-        store_exact_codes<Tile>(sums[i][t], near_tie[i][t], ties, fir_first_row(i, kLevels), kTiles,
-                                block, at);
+      for_each_tile(block, x, rows, [&](int i, int t, int at) HWY_ATTR {
+        add_exact_codes<Tile>(tile_of(sums, i, t), near_tie[i][t], exact,
+                              fir_first_row(i, kRowLevels), kTiles, block, at);
       });
     }
+    exact.store();
   }
 
   /// Filters the `rows` rows of a step of columns by weights that are not taken apart.
   void filter_whole(int k, int rows, const std::uint8_t* const* lines, int x) {
-    const BytePart& part = task_.parts[k];
+    DotBlock block = block_of(k);
     for (int y = 0; y < rows; y += kDotPairRows) {
-      DotBlock block{lines + y,
-                     0,
-                     {},
-                     std::min(rows - y, kDotPairRows),
-                     part.task.layout,
-                     part.task.reciprocals,
-                     ahead_,
-                     k};
+      block.lines = lines + y;
+      block.rows = std::min(rows - y, kDotPairRows);
       std::copy_n(out_ + y, block.rows, block.out);
-      filter_block<Tile>(taps_, part.digits, block, x, std::min(x + step(), area_.width),
+      filter_block<Tile>(taps_, task_.parts[k].digits, block, x, std::min(x + step(), area_.width),
                          area_.width);
     }
   }
 
   /// Columns that are filtered at once.
-  int step() const { return kFirTiles * Tile::stride(taps_).step; }
+  int step() const { return kTilesAside * Tile::stride(taps_).step; }
 
-  /// Calls use(i, t, block, x) for each tile `sums[i][t]` of a step of columns: with its output
-  /// rows and its first column.
-  template <class Use>
-  HWY_INLINE void for_each_tile(int k, int x, int rows, const Use& use) {
+  /// Tile `t` of those side by side that have the outputs of row fir_first_row(i).
+  static PairSums& tile_of(FirSums* sums, int i, int t) {
+    return sums[i + t / kFirTiles * kTiles][t % kFirTiles];
+  }
+
+  /// A block of rows of part `k`, without lines, whose rows for_each_tile() fills in.
+  DotBlock block_of(int k) const {
     const ComponentTask& part = task_.parts[k].task;
-    DotBlock block{nullptr, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
+    return {nullptr, 0, {}, 0, part.layout, part.reciprocals, ahead_, k};
+  }
+
+  /// Calls use(i, t, x) for each tile of a step of columns (see tile_of()), where `block` has its
+  /// output rows and `x` is its first column.
+  template <class Use>
+  HWY_INLINE void for_each_tile(DotBlock& block, int x, int rows, const Use& use) const {
     for (int i = 0; i < kTiles; ++i) {
       block.rows = 0;
-      for (int r = fir_first_row(i, kLevels); r < rows; r += kTiles)
+      for (int r = fir_first_row(i, kRowLevels); r < rows; r += kTiles)
         block.out[block.rows++] = out_[r];
-      for (int t = 0, at = x; t < kFirTiles && at < area_.width; ++t, at += step() / kFirTiles)
-        use(i, t, block, at);
+      for (int t = 0, at = x; t < kTilesAside && at < area_.width; ++t, at += step() / kTilesAside)
+        use(i, t, at);
     }
   }
 
@@ -221,13 +276,20 @@ class FirRows {
   void sum_tiles(int k, int x, int rows, std::int32_t start, FirSums* sums) const {
     ahead_.fetch(k, area_.width, x, std::min(step(), area_.width - x));
     const auto table = reinterpret_cast<const std::uint8_t**>(workspace_.table);
-    const FirTile tile{fir_.subfilters(), table, fir_.lines(), x};
+    const FirTile tile{fir_.subfilters(), table, fir_.lines(), fir_subfilters(kLevels),
+                       x / kColumnStep};
     const FirStart first{start};
     static_assert(kDotPairRows == 4, "a case for each number of rows");
-    if (rows == 4) return add_subfilters<kLevels, 4>(tile, 0, first, sums);
-    if (rows == 3) return add_subfilters<kLevels, 3>(tile, 0, first, sums);
-    if (rows == 2) return add_subfilters<kLevels, 2>(tile, 0, first, sums);
-    add_subfilters<kLevels, 1>(tile, 0, first, sums);
+    if (rows == 4)
+      add_subfilters<kLevels, 4>(tile, 0, first, sums);
+    else if (rows == 3)
+      add_subfilters<kLevels, 3>(tile, 0, first, sums);
+    else if (rows == 2)
+      add_subfilters<kLevels, 2>(tile, 0, first, sums);
+    else
+      add_subfilters<kLevels, 1>(tile, 0, first, sums);
+    for (int i = 0; kSplitColumns && i < kTiles; ++i)
+      join_columns(sums[i], sums[i + kTiles]);
   }
 
   const ByteTask& task_;
@@ -236,7 +298,9 @@ class FirRows {
   const DotTaps& taps_;
   const FastFir& fir_;
   const int cells_;  ///< Of a line.
-  const int ring_;   ///< Lines of a part.
+  const FirLines lines_;
+  const Lines smaller_;
+  const int ring_;  ///< Lines of a part.
   Source source_;
   RowsAhead ahead_;
   int loaded_ = 0;  ///< Rows of the source.

@@ -26,16 +26,35 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if CONVOLVE_DOT_PAIRS
 
-/// Rows of the source that a line of each subfilter is made of.
+/// Rows of the source that a line of each subfilter is made of, after so many levels of rows.
 constexpr int fir_source_rows(int levels) {
   return (2 << levels) - 1;
+}
+
+/// Makes what a level of columns has in place of a row, `cells` cells of it: with A and B its even
+/// and odd ones, B, A + B, and the next A + B.
+static HWY_NOINLINE void split_columns(std::int16_t* row, int cells, std::int16_t* const* halves) {
+  // Where the number of cells is odd this is the last B. All of its products cancel, but only if it
+  // is a code, so that sums of many fit 16 bits: the cell may be a rest of another strip.
+  row[cells] = 0;
+  const Pairs d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = 0; 2 * i < cells; i += lanes) {
+    const std::int16_t* const from = row + 2 * i;
+    const auto low = hn::LoadU(d, from), high = hn::LoadU(d, from + lanes);
+    const auto odd = hn::ConcatOdd(d, high, low);
+    const auto next = hn::ConcatEven(d, hn::LoadU(d, from + lanes + 2), hn::LoadU(d, from + 2));
+    hn::StoreU(odd, d, halves[0] + i);
+    hn::StoreU(hn::Add(hn::ConcatEven(d, high, low), odd), d, halves[1] + i);
+    hn::StoreU(hn::Add(next, odd), d, halves[2] + i);
+  }
 }
 
 /// Stores column `i` of a line of subfilter `first` and of those after it that kLevels more levels
 /// make of `rows`.
 template <int kLevels>
-HWY_INLINE void split_column(const hn::Vec<Pairs> (&rows)[fir_source_rows(kLevels)], int first,
-                             int i, std::int16_t* const* lines) {
+HWY_INLINE void split_vectors(const hn::Vec<Pairs> (&rows)[fir_source_rows(kLevels)], int first,
+                              int i, std::int16_t* const* lines) {
   if constexpr (kLevels == 0) {
     hn::StoreU(rows[0], Pairs(), lines[first] + i);
   } else {
@@ -48,9 +67,9 @@ HWY_INLINE void split_column(const hn::Vec<Pairs> (&rows)[fir_source_rows(kLevel
       odd[k] = hn::Add(rows[2 * k + 2], rows[2 * k + 1]);
     }
     constexpr int kParts = fir_subfilters(kLevels - 1);
-    split_column<kLevels - 1>(even, first, i, lines);
-    split_column<kLevels - 1>(shared, first + kParts, i, lines);
-    split_column<kLevels - 1>(odd, first + 2 * kParts, i, lines);
+    split_vectors<kLevels - 1>(shared, first, i, lines);
+    split_vectors<kLevels - 1>(even, first + kParts, i, lines);
+    split_vectors<kLevels - 1>(odd, first + 2 * kParts, i, lines);
   }
 }
 
@@ -65,7 +84,7 @@ HWY_NOINLINE void split_rows(const std::int16_t* const* rows, int cells,
     HWY_UNROLL(32)
     for (int k = 0; k < kRows; ++k)
       column[k] = hn::LoadU(d, rows[k] + i);
-    split_column<kLevels>(column, 0, i, lines);
+    split_vectors<kLevels>(column, 0, i, lines);
   }
 }
 
@@ -73,11 +92,13 @@ HWY_NOINLINE void split_rows(const std::int16_t* const* rows, int cells,
 inline constexpr int kFirTiles = kDotVectors / kPairVectors;
 using FirSums = PairSums[kFirTiles];
 
-/// What subfilters sum: the lines of subfilter n from lines[n * `stride`] on, at column `x`.
+/// What subfilters sum: the lines of subfilter n of `count` from lines[n * `stride`] on, at their
+/// column `x`.
 struct FirTile {
   const DotPairs& subfilters;
   const std::uint8_t* const* lines;
   int stride;
+  int count;
   int x;
 };
 
@@ -89,10 +110,24 @@ struct FirStart {
   bool subtracted = false;
 };
 
+/// Asks for most of what kRows rows of tiles read of the lines of subfilter `n`, which have left
+/// the first cache since the tiles before these. All of it would be more instructions than it
+/// saves.
+template <int kRows>
+HWY_INLINE void fetch_lines(const FirTile& tile, int n) {
+  constexpr int kCacheLine = 64;
+  for (int i = 0; i < tile.subfilters.height() + kRows - 1; ++i) {
+    const std::uint8_t* const from = tile.lines[n * tile.stride + i] + 2 * tile.x;
+    __builtin_prefetch(from);
+    __builtin_prefetch(from + kCacheLine);
+  }
+}
+
 /// The sums of kRows rows of tiles of subfilter `n`.
 template <int kRows>
 HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirStart& start, FirSums& to) {
   const auto number = hn::Set(Words(), start.number);
+  if (n + 1 < tile.count) fetch_lines<kRows>(tile, n + 1);
   for (int t = 0; t < kFirTiles; ++t) {
     hn::Vec<Words> sum[kRows][kPairVectors];
     const auto begin_with = [&](const auto& first) HWY_ATTR {
@@ -122,7 +157,9 @@ HWY_NOINLINE void add_subfilter(const FirTile& tile, int n, const FirStart& star
 }
 
 /// The sums of the first kRows rows of 2^kLevels tiles, of which tile i has the outputs of row
-/// fir_first_row(i) and every 2^kLevels-th after it. `first` is the first of their subfilters.
+/// fir_first_row(i) and every 2^kLevels-th after it. With a level of columns the first half of the
+/// tiles has even columns of so many rows, and the second half odd ones. `first` is the first of
+/// their subfilters.
 template <int kLevels, int kRows>
 void add_subfilters(const FirTile& tile, int first, const FirStart& start, FirSums* to) {
   if constexpr (kLevels == 0) {
@@ -133,12 +170,12 @@ void add_subfilters(const FirTile& tile, int first, const FirStart& start, FirSu
     if (start.sums == nullptr) {
       // Twice the number, as `shared` has it once.
       const auto twice = static_cast<std::int32_t>(2 * static_cast<std::uint32_t>(start.number));
-      add_subfilters<kLevels - 1, kRows>(tile, first + kParts, start, shared);
-      add_subfilters<kLevels - 1, kRows>(tile, first, {twice, shared, true}, to);
+      add_subfilters<kLevels - 1, kRows>(tile, first, start, shared);
+      add_subfilters<kLevels - 1, kRows>(tile, first + kParts, {twice, shared, true}, to);
       add_subfilters<kLevels - 1, kRows>(tile, first + 2 * kParts, {0, shared}, to + kHalf);
       return;
     }
-    add_subfilters<kLevels - 1, kRows>(tile, first + kParts, {}, shared);
+    add_subfilters<kLevels - 1, kRows>(tile, first, {}, shared);
     const auto add_shared = [&](const auto& first_of) HWY_ATTR {
       for (int i = 0; i < kHalf; ++i)
         for (int t = 0; t < kFirTiles; ++t)
@@ -155,8 +192,31 @@ void add_subfilters(const FirTile& tile, int first, const FirStart& start, FirSu
     } else {
       add_shared([](const hn::Vec<Words>& sum) HWY_ATTR { return sum; });
     }
-    add_subfilters<kLevels - 1, kRows>(tile, first, {0, to}, to);
+    add_subfilters<kLevels - 1, kRows>(tile, first + kParts, {0, to}, to);
     add_subfilters<kLevels - 1, kRows>(tile, first + 2 * kParts, {0, to + kHalf}, to + kHalf);
+  }
+}
+
+/// Brings sums of even columns and those of odd columns, which are as many, in their order: to the
+/// first half of all columns, and to the second.
+HWY_INLINE void join_columns(FirSums& even, FirSums& odd) {
+  constexpr int kPairsOfRow = kPairVectors / 2, kHalves = kFirTiles * kPairsOfRow;
+  static_assert(kHalves == 2, "one for each of the two results");
+  const Words d;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  for (int r = 0; r < kDotPairRows; ++r) {
+    HWY_ALIGN std::int32_t in_order[kHalves][2][2 * kLanes];
+    for (int half = 0; half < kHalves; ++half) {
+      const int t = half / kPairsOfRow, k = half % kPairsOfRow * 2;
+      hn::StoreInterleaved2(even[t][r][k], even[t][r][k + 1], d, in_order[half][0]);
+      hn::StoreInterleaved2(odd[t][r][k], odd[t][r][k + 1], d, in_order[half][1]);
+    }
+    for (int n = 0; n < kFirTiles; ++n)
+      for (int k = 0; k < kPairVectors; ++k) {
+        const int at = (n * kPairsOfRow + k / 2) * kLanes;
+        even[n][r][k] = hn::Load(d, in_order[0][k % 2] + at);
+        odd[n][r][k] = hn::Load(d, in_order[1][k % 2] + at);
+      }
   }
 }
 

@@ -23,7 +23,9 @@
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/fir/fast_fir.h"
+#include "kernels/cpu/dots/fir/residual_sum-inl.h"
 #include "kernels/cpu/dots/pair_sums-inl.h"
+#include "kernels/cpu/finish_line-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -36,74 +38,72 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// How the sums of a part become codes, from the lines of its source.
 class NearTies {
  public:
-  /// `lines`: those of the source from the first that a block's first output row reads.
-  NearTies(const DotTaps& taps, const DigitEpilogue& exact, const std::uint8_t* const* lines)
+  /// `bytes`: lines of the source from the first that a block's first output row reads.
+  NearTies(const DotTaps& taps, const DigitEpilogue& exact, const std::uint8_t* const* bytes)
       : taps_(taps),
         exact_(exact.general),
         start_(offset_of_sums(exact)),
         approximate_(make_approximate_epilogue(exact, taps.magnitude(), *taps.fir().approximate())),
-        lines_(lines) {}
+        bytes_(bytes) {}
 
-  /// The codes nearest to the values of `sums`. The lowest bits of `near_tie` say which lanes
-  /// are near a tie.
-  HWY_INLINE hn::Vec<Words> nearest_codes(hn::Vec<Words> sums, std::uint32_t& near_tie) const {
-    const hn::Repartition<float, Words> d;
-    const auto most = hn::Set(d, static_cast<float>(exact_.max_code));
-    auto value = hn::MulAdd(hn::ConvertTo(d, sums), hn::Set(d, approximate_.scale),
-                            hn::Set(d, approximate_.base));
-    value = hn::Min(hn::Max(value, hn::Zero(d)), most);
-    const auto codes = hn::NearestInt(value);
-    const auto distance = hn::Abs(hn::Sub(value, hn::ConvertTo(d, codes)));
-    std::uint8_t bits[2] = {};
-    hn::StoreMaskBits(d, hn::Ge(distance, hn::Set(d, 0.5F - approximate_.error)), bits);
-    near_tie = bits[0] | static_cast<std::uint32_t>(bits[1]) << 8;
-    return codes;
+  const ApproximateEpilogue& approximate() const { return approximate_; }
+
+  /// The exact sum for output row `row`, column `x`, whose approximate sum is `sum`.
+  HWY_INLINE double exact_sum(int row, int x, std::int32_t sum) const {
+    const ApproximateWeights& approximate = *taps_.fir().approximate();
+    const std::int64_t residual = residual_sum(taps_.fir().residuals(), bytes_ + row, x);
+    const std::int64_t values = approximate.unit * (std::int64_t{sum} - approximate.start);
+    return static_cast<double>(values + residual) + start_;
   }
 
-  /// The code of output row `row`, column `x`, whose approximate sum is `sum`.
-  HWY_NOINLINE std::uint8_t exact_code(int row, int x, std::int32_t sum) const {
-    const Pairs d;
-    const FastFir& fir = taps_.fir();
-    const ApproximateWeights& approximate = *fir.approximate();
-    const int width = taps_.width(), height = taps_.height();
-    const std::uint8_t* const* const lines = lines_ + row;
-    // Several sums, as each addition waits for the one before it.
-    constexpr int kSums = 4;
-    hn::Vec<Words> sums[kSums] = {hn::Zero(Words()), hn::Zero(Words()), hn::Zero(Words()),
-                                  hn::Zero(Words())};
-    for (int j = 0; j < width; j += static_cast<int>(hn::Lanes(d))) {
-      const std::int16_t* residuals = fir.residuals(0) + j;
-      const std::ptrdiff_t step = fir.residual_step();
-      const auto add = [&](int i, hn::Vec<Words> sum) HWY_ATTR {
-        const auto cells = reinterpret_cast<const std::int16_t*>(lines[i]) + x + j;
-        sum = add_pair_products(sum, hn::LoadU(d, cells), hn::LoadU(d, residuals));
-        residuals += step;
-        return sum;
-      };
-      int i = 0;
-      for (; i + kSums <= height; i += kSums) {
-        sums[0] = add(i, sums[0]);
-        sums[1] = add(i + 1, sums[1]);
-        sums[2] = add(i + 2, sums[2]);
-        sums[3] = add(i + 3, sums[3]);
-      }
-      for (; i < height; ++i)
-        sums[0] = add(i, sums[0]);
-    }
-    const auto all = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
-    const std::int32_t residual = hn::GetLane(hn::SumOfLanes(Words(), all));
-    const double total =
-        static_cast<double>(approximate.unit * (std::int64_t{sum} - approximate.start) + residual) +
-        start_;
-    return static_cast<std::uint8_t>(finish_in_width(total, exact_));
-  }
+  const Epilogue& exact() const { return exact_; }
 
  private:
   const DotTaps& taps_;
   const Epilogue& exact_;
   const double start_;
   const ApproximateEpilogue approximate_;
-  const std::uint8_t* const* lines_;
+  const std::uint8_t* const* bytes_;
+};
+
+/// Makes the codes of exact sums: of many at a time, as each takes a fraction of what it takes
+/// alone.
+class ExactCodes {
+ public:
+  ExactCodes(const ComponentTask& task, const NearTies& ties) : task_(task), ties_(ties) {}
+
+  /// Makes the exact sum for output row `row`, column `x`, whose approximate sum is `sum`. Its code
+  /// goes to `to`, with this call or a later one.
+  HWY_NOINLINE void add(int row, int x, std::int32_t sum, std::uint8_t* to) {
+    if (count_ == kMost) store();
+    sums_[count_] = ties_.exact_sum(row, x, sum);
+    to_[count_++] = to;
+  }
+
+  /// Stores the codes that are still to be made.
+  HWY_NOINLINE void store() {
+    const Epilogue& e = ties_.exact();
+    std::uint8_t codes[kMost];
+    if (e.in_float) {
+      for (int i = 0; i < count_; ++i)
+        codes[i] = static_cast<std::uint8_t>(finish_in_width(sums_[i], e));
+    } else {
+      store_samples<double, double, std::uint8_t>(task_, e.wide, task_.reciprocals.wide, sums_,
+                                                  count_, codes);
+    }
+    for (int i = 0; i < count_; ++i)
+      *to_[i] = codes[i];
+    count_ = 0;
+  }
+
+ private:
+  static constexpr int kMost = 64;
+
+  const ComponentTask& task_;
+  const NearTies& ties_;
+  int count_ = 0;
+  double sums_[kMost] = {};
+  std::uint8_t* to_[kMost];
 };
 
 /// The wanted lanes of a tile's sums that are near a tie, in the order of rows and of vectors.
@@ -131,6 +131,19 @@ HWY_INLINE std::uint32_t wanted_lanes(int k, int count) {
   return lanes;
 }
 
+/// Forgets the lanes that nobody wants: those of rows from `rows` on, and of columns from `count`.
+template <class Tile>
+HWY_NOINLINE void keep_wanted(int rows, int count, NearTieBits<Tile>& near_tie) {
+  using Bits = NearTieBits<Tile>;
+  for (int n = 0; n < Tile::kRows * Tile::kVectors; ++n) {
+    const std::uint64_t lanes =
+        n / Tile::kVectors < rows ? wanted_lanes(n % Tile::kVectors, count) : 0;
+    const int shift = n % Bits::kVectorsOfWord * Bits::kLanes;
+    const std::uint64_t all = (std::uint64_t{1} << Bits::kLanes) - 1;
+    near_tie.words[n / Bits::kVectorsOfWord] &= ~(all << shift) | lanes << shift;
+  }
+}
+
 /// Makes samples of the sums of a tile that lie in memory: the nearest codes. Returns how many are
 /// near a tie, which `near_tie` says. Not inlined: see finish_stored_sums().
 template <class Tile>
@@ -138,31 +151,43 @@ HWY_NOINLINE int store_nearest_codes(const typename Tile::Sums& sum, const NearT
                                      const DotBlock& block, int x, int count,
                                      NearTieBits<Tile>& near_tie) {
   using Bits = NearTieBits<Tile>;
-  constexpr int kColumns = Tile::kVectors * Bits::kLanes;
-  near_tie = {};
+  const hn::Repartition<float, Words> d;
+  // Copies, which the compiler need not load again after each store of bytes.
+  const auto scale = hn::Set(d, ties.approximate().scale);
+  const auto base = hn::Set(d, ties.approximate().base);
+  const auto near = hn::Set(d, 0.5F - ties.approximate().error);
+  const auto most = hn::Set(d, static_cast<float>(ties.exact().max_code));
+  const auto rounding = hn::Set(d, kRounding<float>);
+  std::uint64_t words[Bits::kWords] = {};
   int n = 0;  // Vectors.
-  finish_tile<Tile>(sum, block, x, count, [&](hn::Vec<Words> sums) HWY_ATTR {
-    std::uint32_t bits;
-    const auto codes = ties.nearest_codes(sums, bits);
-    if (n / Tile::kVectors >= block.rows) bits = 0;
-    if (count < kColumns) bits &= wanted_lanes(n % Tile::kVectors, count);
-    near_tie.words[n / Bits::kVectorsOfWord] |= static_cast<std::uint64_t>(bits)
-                                                << n % Bits::kVectorsOfWord * Bits::kLanes;
-    ++n;
-    return codes;
-  });
+  finish_tile<Tile>(
+      sum, block, x, count, [&, scale, base, near, most, rounding](hn::Vec<Words> sums) HWY_ATTR {
+        const auto value =
+            hn::Min(hn::Max(hn::MulAdd(hn::ConvertTo(d, sums), scale, base), hn::Zero(d)), most);
+        const auto rounded = hn::Add(value, rounding);
+        const auto distance = hn::Abs(hn::Sub(value, hn::Sub(rounded, rounding)));
+        std::uint8_t bits[2] = {};
+        hn::StoreMaskBits(d, hn::Ge(distance, near), bits);
+        words[n / Bits::kVectorsOfWord] |= static_cast<std::uint64_t>(bits[0] | bits[1] << 8)
+                                           << n % Bits::kVectorsOfWord * Bits::kLanes;
+        ++n;
+        return hn::Sub(hn::BitCast(Words(), rounded), hn::BitCast(Words(), rounding));
+      });
+  std::copy_n(words, Bits::kWords, near_tie.words);
+  if (block.rows < Tile::kRows || count < Tile::kVectors * Bits::kLanes)
+    keep_wanted<Tile>(block.rows, count, near_tie);
   int found = 0;
   for (const std::uint64_t word : near_tie.words)
     found += static_cast<int>(hwy::PopCount(word));
   return found;
 }
 
-/// Makes the exact codes of samples that are near a tie. The tile's rows are those from `first` on,
+/// Adds the samples that are near a tie to `exact`. The tile's rows are those from `first` on,
 /// `step` apart.
 template <class Tile>
-HWY_NOINLINE void store_exact_codes(const typename Tile::Sums& sum,
-                                    const NearTieBits<Tile>& near_tie, const NearTies& ties,
-                                    int first, int step, const DotBlock& block, int x) {
+HWY_NOINLINE void add_exact_codes(const typename Tile::Sums& sum, const NearTieBits<Tile>& near_tie,
+                                  ExactCodes& exact, int first, int step, const DotBlock& block,
+                                  int x) {
   using Bits = NearTieBits<Tile>;
   for (int word = 0; word < Bits::kWords; ++word)
     for (std::uint64_t bits = near_tie.words[word]; bits != 0; bits &= bits - 1) {
@@ -173,7 +198,7 @@ HWY_NOINLINE void store_exact_codes(const typename Tile::Sums& sum,
       std::int32_t sum_of_lane;
       std::memcpy(&sum_of_lane, reinterpret_cast<const std::int32_t*>(&sum[r][k]) + lane,
                   sizeof(sum_of_lane));
-      block.out[r][x + column] = ties.exact_code(first + r * step, x + column, sum_of_lane);
+      exact.add(first + r * step, x + column, sum_of_lane, block.out[r] + x + column);
     }
 }
 
