@@ -68,7 +68,7 @@ Numbers sum_of(Numbers a, const Numbers& b) {
   return a;
 }
 
-/// What the subfilters of a level meet: B, A + B and the next A + B.
+/// The pictures that the subfilters of a level meet: B, A + B and the next A + B.
 struct Met {
   Picture shared, even, odd;
 };
@@ -189,7 +189,7 @@ TEST(FastFir, SplitsHighMasks) {
 TEST(FastFir, SplitsNoFurtherThan16Bits) {
   // Weights whose signs make each level's differences twice as large: the largest ones of which
   // four, eight and sixteen fit, and the next ones.
-  // As wide as makes four levels pay; only the first two columns have large weights.
+  // The mask is so wide that four levels pay. Only its first two columns have large weights.
   const auto levels_with = [](int weight, bool one_sign) {
     std::string text;
     for (int i = 0; i < 64; ++i) {

@@ -32,7 +32,7 @@ inline constexpr int kMostFirLevels = 4;
 /// So many levels split rows. One more splits columns, and comes before the others.
 inline constexpr int kMostFirRowLevels = 3;
 
-/// Of `levels` those that split rows.
+/// How many of `levels` levels split rows.
 constexpr int fir_row_levels(int levels) {
   return levels > kMostFirRowLevels ? kMostFirRowLevels : levels;
 }
