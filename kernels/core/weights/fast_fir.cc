@@ -2,6 +2,7 @@
 #include "kernels/core/weights/fast_fir.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -19,52 +20,43 @@ template <class T>
 using Rows = std::vector<std::vector<T>>;
 
 template <class T>
-std::vector<T> difference_of(std::vector<T> from, const std::vector<T>& less) {
-  for (std::size_t i = 0; i < from.size(); ++i)
-    from[i] -= less[i];
-  return from;
+Rows<T> transposed(const Rows<T>& rows) {
+  Rows<T> made(rows[0].size(), std::vector<T>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < rows[i].size(); ++j)
+      made[j][i] = rows[i][j];
+  return made;
 }
 
-/// Adds the subfilters of `rows`, after so many levels that split rows, to `made`, each with its
-/// rows one after the other.
+/// The weights of the three subfilters of one level: E - O, E and O.
 template <class T>
-void split_rows(Rows<T> rows, int levels, Rows<T>& made) {
+std::array<Rows<T>, 3> split_rows(Rows<T> rows) {
+  if (rows.size() % 2 != 0) rows.emplace_back(rows[0].size(), T{});
+  std::array<Rows<T>, 3> made;
+  auto& [difference, even, odd] = made;
+  for (std::size_t i = 0; i < rows.size(); i += 2) {
+    even.push_back(rows[i]);
+    odd.push_back(rows[i + 1]);
+    difference.push_back(rows[i]);
+    for (std::size_t j = 0; j < difference.back().size(); ++j)
+      difference.back()[j] -= odd.back()[j];
+  }
+  return made;
+}
+
+/// Adds the subfilters of `rows`, after so many levels, to `made`, each with its rows one after the
+/// other.
+template <class T>
+void split(Rows<T> rows, int levels, Rows<T>& made) {
   if (levels == 0) {
     std::vector<T>& values = made.emplace_back();
     for (const std::vector<T>& row : rows)
       values.insert(values.end(), row.begin(), row.end());
     return;
   }
-  if (rows.size() % 2 != 0) rows.emplace_back(rows[0].size(), T{});
-  Rows<T> even, difference, odd;
-  for (std::size_t i = 0; i < rows.size(); i += 2) {
-    even.push_back(rows[i]);
-    odd.push_back(rows[i + 1]);
-    difference.push_back(difference_of(rows[i], rows[i + 1]));
-  }
-  split_rows(std::move(difference), levels - 1, made);
-  split_rows(std::move(even), levels - 1, made);
-  split_rows(std::move(odd), levels - 1, made);
-}
-
-/// Adds the subfilters of `rows` after `levels` levels to `made`: a level of columns comes first.
-template <class T>
-void split(Rows<T> rows, int levels, Rows<T>& made) {
-  if (!fir_splits_columns(levels)) return split_rows(std::move(rows), levels, made);
-  Rows<T> even, difference, odd;
-  for (std::vector<T>& row : rows) {
-    if (row.size() % 2 != 0) row.push_back(T{});
-    std::vector<T>& of_even = even.emplace_back();
-    std::vector<T>& of_odd = odd.emplace_back();
-    for (std::size_t j = 0; j < row.size(); j += 2) {
-      of_even.push_back(row[j]);
-      of_odd.push_back(row[j + 1]);
-    }
-    difference.push_back(difference_of(of_even, of_odd));
-  }
-  split_rows(std::move(difference), levels - 1, made);
-  split_rows(std::move(even), levels - 1, made);
-  split_rows(std::move(odd), levels - 1, made);
+  const bool columns = fir_splits_columns(levels);
+  for (Rows<T>& part : split_rows(columns ? transposed(rows) : std::move(rows)))
+    split(columns ? transposed(part) : std::move(part), levels - 1, made);
 }
 
 template <class T>
