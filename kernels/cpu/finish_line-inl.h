@@ -274,19 +274,27 @@ HWY_INLINE int scatter_vectors(const ComponentTask&, const Stored*, int, std::ui
 
 #endif
 
+/// Writes `count` samples, which lie side by side, to picture row `y` from column `x` on. Only the
+/// component's own bytes are written.
+template <class Stored>
+HWY_INLINE void scatter_samples(const ComponentTask& task, int y, int x, int count,
+                                const Stored* samples) {
+  std::uint8_t* const out = task.dst_row(y) + static_cast<std::ptrdiff_t>(x) * task.step;
+  for (int i = scatter_vectors(task, samples, count, out); i < count; ++i)
+    write_sample(out + static_cast<std::ptrdiff_t>(i) * task.step, samples[i]);
+}
+
 /// Writes `count` outputs to picture row `y` from column `x` on. `samples` is scratch for `count`
 /// samples. Only the component's own bytes are written.
 template <class Sum, class Stored>
 void finish_line(const ComponentTask& task, int y, int x, int count, const Sum* sums,
                  Stored* samples) {
-  std::uint8_t* out = task.dst_row(y) + static_cast<std::ptrdiff_t>(x) * task.step;
   if (task.step == static_cast<int>(sizeof(Stored))) {
-    finish_samples<Sum, Stored>(task, sums, count, out);
+    finish_samples<Sum, Stored>(task, sums, count, task.dst_row(y) + x * task.step);
     return;
   }
   finish_samples<Sum, Stored>(task, sums, count, reinterpret_cast<std::uint8_t*>(samples));
-  for (int i = scatter_vectors(task, samples, count, out); i < count; ++i)
-    write_sample(out + static_cast<std::ptrdiff_t>(i) * task.step, samples[i]);
+  scatter_samples(task, y, x, count, samples);
 }
 
 }  // namespace HWY_NAMESPACE

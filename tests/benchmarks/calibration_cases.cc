@@ -35,11 +35,16 @@ const SpecialCase kSpecialCases[] = {
     {"box:127,255", KernelKind::kSeparable, "GRAY16"},
     {"box:255,127", KernelKind::kSeparable, "GRAY16"},
     {"box:255", KernelKind::kSeparable, "GRAY16"},
-    // On a coarse grid: of 2, 4 and 8 pixels, and of two on an axis each.
+    // On a coarse grid, on CUDA of 2, 4 and 8 pixels, and of two on an axis each; on the CPU of 4
+    // to
+    // 32 pixels, and of components that lie apart.
     {"gaussian:30", KernelKind::kSeparable, "GRAY8"},
     {"gaussian:60", KernelKind::kSeparable, "GRAY8"},
     {"gaussian:120", KernelKind::kSeparable, "GRAY8"},
     {"gaussian:120,30", KernelKind::kSeparable, "GRAY8"},
+    {"gaussian:15", KernelKind::kSeparable, "GRAY8"},
+    {"gaussian:15", KernelKind::kSeparable, "RGBA"},
+    {"gaussian:60", KernelKind::kSeparable, "RGBA"},
     // Where other products are better.
     {"5x5: 1 -1 0 2 1 1 1 3 1 0 1 2 4 3 1 0 2 1 1 1 1 0 1 2 0 / 32", KernelKind::kTensor, "GRAY8",
      Form::kTensorColumns},

@@ -211,7 +211,11 @@ CORE = [
 
     # Large smooth masks as splines.
     Fault("spline-box-left-in-the-splines", "kernels/core/weights/spline_axis.cc",
-          "axis.weights[d] -= axis.box_weight * box_weights[d];", "axis.weights[d] -= 0;"),
+          "axis.weights[d] -= weights[k] * followed[k][d];", "axis.weights[d] -= 0;"),
+    Fault("spline-runs-one-tap-off", "kernels/core/weights/spline_axis.cc",
+          "{-anchor - reach, n - anchor - reach}", "{-anchor - reach, n - anchor - reach + 1}"),
+    Fault("spline-end-taps-without-magnitude", "kernels/core/weights/spline_mask.cc",
+          "taps + magnitude_of(axis.ends.weights)", "taps + 0 * magnitude_of(axis.ends.weights)"),
     Fault("spline-error-of-no-phase", "kernels/core/weights/spline_axis.cc",
           "axis.error = std::max(axis.error, error_at", "axis.error = std::min(axis.error, error_at"),
     Fault("spline-cross-error-forgotten", "kernels/core/weights/spline_mask.cc",

@@ -55,7 +55,8 @@ TEST(CpuCost, CountsUnitsOfWork) {
   EXPECT_DOUBLE_EQ(work("box:5,11", Form::kBoxRuns), 0.005 + 0.011);
   EXPECT_DOUBLE_EQ(work("identity", Form::kShift), 0);
   EXPECT_DOUBLE_EQ(work("box:5", Form::kBasic), 25);
-  EXPECT_DOUBLE_EQ(work("gaussian:100", Form::kSeparableSpline), (601 + 601) / 8.0 / 64);
+  EXPECT_DOUBLE_EQ(work("gaussian:100", Form::kSeparableSpline),
+                   (601 / 256.0 + 8 * 16 + 601 / 32.0) / 32 + 8);
 }
 
 TEST(CpuCost, CountsDotProductsAsTheInstructionSetHasThem) {

@@ -60,7 +60,7 @@ TEST(Planner, TableOfChoices) {
        "cuda separable-tensor-two-pass 2 digits int32 real global-memory (181x181, rank 1: 362 "
        "taps "
        "instead of 32761, on tensor cores)",
-       "cpu separable-spline 2x2 float32 real host-memory (181x181, rank 1: 362 taps instead of "
+       "cpu separable-spline 8x8 float32 real host-memory (181x181, rank 1: 362 taps instead of "
        "32761, smooth: on a coarse grid)"},
       {"box:300",
        "cuda box-bands tile 512x1 int32 rational parameter (300x300, equal weights: running sums)",
@@ -240,8 +240,10 @@ TEST(Planner, LargeSmoothMasksGoToACoarseGrid) {
   EXPECT_EQ(spacing_of(format, "gaussian:100", {}, h100()), (KnotSpacing{8, 8, 32}));
   EXPECT_EQ(spacing_of(format, "gaussian:500", {}, h100()), (KnotSpacing{32, 32, 32}));
   EXPECT_EQ(spacing_of(format, "gaussian:25", {}, h100()), KnotSpacing{}) << "it costs more";
-  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, cpu()), (KnotSpacing{8, 8, 32}));
-  EXPECT_EQ(spacing_of(format, "gaussian:15", {}, cpu()), KnotSpacing{}) << "too short";
+  EXPECT_EQ(spacing_of(format, "gaussian:100", {}, cpu()), (KnotSpacing{32, 16, 32}));
+  EXPECT_EQ(spacing_of(format, "gaussian:15", {}, h100()), KnotSpacing{}) << "too short";
+  EXPECT_EQ(spacing_of(format, "gaussian:15", {}, cpu()), (KnotSpacing{4, 4, 16})) << "end taps";
+  EXPECT_EQ(spacing_of(format, "gaussian:10", {}, cpu()), KnotSpacing{}) << "too short";
   EXPECT_NE(make_plan(format, mask_of("gaussian:100"), {}, h100())
                 .value()
                 .to_string()

@@ -48,6 +48,10 @@ std::vector<double> impulse_response(const SplineAxis& axis, int taps, int ancho
                 axis.weights[static_cast<std::size_t>(d)] * analysis[t] / std::pow(h, 4));
   for (int i = 0; i < taps; ++i)
     add(x - anchor + i, axis.box_weight);
+  for (int run = 0; run < 2; ++run)
+    for (int i = 0; i < axis.ends.length; ++i)
+      add(x + axis.ends.first[run] + i,
+          axis.ends.weights[static_cast<std::size_t>(run * axis.ends.length + i)]);
   return response;
 }
 
@@ -86,10 +90,10 @@ TEST(SplineAxis, SplinesOfPixelsAreWholeAndShareOut) {
 TEST(SplineAxis, ErrorIsWhatPixelsMiss) {
   for (const char* text : {"gaussian:25", "gaussian:100", "gaussian:40,90"})
     for (const int spacing : {2, 8, 16})
-      for (const bool with_box : {false, true}) {
+      for (const SplineEnds ends : {SplineEnds::kNone, SplineEnds::kBox, SplineEnds::kTaps}) {
         const Mask mask = mask_of(text);
         for (const int anchor : {0, mask.width / 2, mask.width - 1}) {
-          const auto axis = fit_spline_axis(mask.row, anchor, spacing, with_box);
+          const auto axis = fit_spline_axis(mask.row, anchor, spacing, ends);
           ASSERT_TRUE(axis);
           EXPECT_NEAR(axis->error, error_of(*axis, mask.row, anchor), 1e-12)
               << text << " spacing " << spacing << " anchor " << anchor;
@@ -99,55 +103,78 @@ TEST(SplineAxis, ErrorIsWhatPixelsMiss) {
 
 TEST(SplineAxis, ABoxMendsTheEndsOfAGaussian) {
   const Mask mask = mask_of("gaussian:100");
-  const auto with = fit_spline_axis(mask.row, mask.anchor_x, 8, true);
-  const auto without = fit_spline_axis(mask.row, mask.anchor_x, 8, false);
+  const auto with = fit_spline_axis(mask.row, mask.anchor_x, 8, SplineEnds::kBox);
+  const auto without = fit_spline_axis(mask.row, mask.anchor_x, 8, SplineEnds::kNone);
   EXPECT_LT(with->error * kMidCode, 0.004);
   EXPECT_GT(without->error * kMidCode, 0.05);
   EXPECT_NEAR(with->box_weight, mask.row.front(), 0.03 * mask.row.front());
 }
 
-/// The bound of both factors together, against impulse responses of whole masks.
-TEST(SplineMask, FitsTogetherStayWithinTheZone) {
-  const auto skewed = testing::skewed_mask(193, 177);
-  for (const Mask& mask : {mask_of("gaussian:25"), mask_of("gaussian:30,33"), skewed->mask}) {
-    const FrameFormat format = unit::grey(640, 480);
-    const auto spline = choose_spline_mask(format, mask, 1);
-    ASSERT_TRUE(spline);
-    const int margin = 8 * kMostSpacing;
-    const auto response_of = [&](const SplineAxis& axis, int taps, int anchor, int x) {
-      return impulse_response(axis, taps, anchor, x, -anchor - margin, taps + 2 * margin);
-    };
-    double most = 0;
-    for (int y = 0; y < spline->column.spacing; ++y)
-      for (int x = 0; x < spline->cross.spacing; ++x) {
-        SplineAxis smooth = spline->column;
-        smooth.box_weight = 0;
-        const auto column = response_of(smooth, mask.height, mask.anchor_y, y);
-        const auto row =
-            response_of(spline->row, mask.width, mask.anchor_x, x % spline->row.spacing);
-        const auto cross = response_of(spline->cross, mask.width, mask.anchor_x, x);
-        double missed = 0;
-        for (std::size_t i = 0; i < column.size(); ++i)
-          for (std::size_t j = 0; j < row.size(); ++j) {
-            const int tap_y = static_cast<int>(i) - margin, tap_x = static_cast<int>(j) - margin;
-            const bool inside_y = tap_y >= 0 && tap_y < mask.height;
-            const bool inside = inside_y && tap_x >= 0 && tap_x < mask.width;
-            const double made =
-                column[i] * row[j] + (inside_y ? spline->column.box_weight * cross[j] : 0);
-            missed += std::fabs((inside ? mask.column[static_cast<std::size_t>(tap_y)] *
-                                              mask.row[static_cast<std::size_t>(tap_x)]
-                                        : 0) -
-                                made);
-          }
-        most = std::max(most, missed);
-      }
-    EXPECT_LT(most * kMidCode, zone(mask, 1, 8));
-    EXPECT_GT(most * kMidCode, 0.001) << "a bound that nothing comes near";
-  }
+TEST(SplineAxis, EndTapsMendTheEndsOfAGaussianForWiderGrids) {
+  const Mask mask = mask_of("gaussian:100");
+  const auto box = fit_spline_axis(mask.row, mask.anchor_x, 16, SplineEnds::kBox);
+  const auto taps = fit_spline_axis(mask.row, mask.anchor_x, 16, SplineEnds::kTaps);
+  EXPECT_GT(box->error * kMidCode, 0.012);
+  EXPECT_LT(taps->error * kMidCode, 0.002);
+  EXPECT_EQ(taps->box_weight, 0);
+  EXPECT_EQ(taps->ends.weights.size(), 2u * 2 * kEndIntervals * 16);
+  EXPECT_LT(sum_of_magnitudes(taps->ends.weights), 0.002) << "of a mask whose weights sum to 1";
+  const std::vector<double> few(4 * kEndIntervals * 16 - 1, 1.0);
+  EXPECT_FALSE(fit_spline_axis(few, 0, 16, SplineEnds::kTaps)) << "fewer taps than the runs have";
 }
 
-std::string spacing_text(const char* text, const FrameFormat& format, double scale = 1) {
-  const auto spline = choose_spline_mask(format, mask_of(text), scale);
+/// The largest sum, over the phases of a pixel, of |weight of the mask - weight with which the
+/// pixel is seen by both terms of `spline`|.
+double most_missed(const Mask& mask, const SplineMask& spline) {
+  const int margin = 8 * kMostSpacing;
+  const auto response_of = [&](const SplineAxis& axis, int taps, int anchor, int x) {
+    return impulse_response(axis, taps, anchor, x, -anchor - margin, taps + 2 * margin);
+  };
+  double most = 0;
+  for (int y = 0; y < spline.column.spacing; ++y) {
+    SplineAxis smooth = spline.column;
+    smooth.box_weight = 0;
+    smooth.ends = {};
+    const auto column = response_of(smooth, mask.height, mask.anchor_y, y);
+    const auto all = response_of(spline.column, mask.height, mask.anchor_y, y);
+    for (int x = 0; x < std::max(spline.cross.spacing, spline.row.spacing); ++x) {
+      const auto row = response_of(spline.row, mask.width, mask.anchor_x, x % spline.row.spacing);
+      const auto cross =
+          response_of(spline.cross, mask.width, mask.anchor_x, x % spline.cross.spacing);
+      double missed = 0;
+      for (std::size_t i = 0; i < column.size(); ++i)
+        for (std::size_t j = 0; j < row.size(); ++j) {
+          const int tap_y = static_cast<int>(i) - margin, tap_x = static_cast<int>(j) - margin;
+          const bool inside = tap_y >= 0 && tap_y < mask.height && tap_x >= 0 && tap_x < mask.width;
+          const double made = column[i] * row[j] + (all[i] - column[i]) * cross[j];
+          missed += std::fabs((inside ? mask.column[static_cast<std::size_t>(tap_y)] *
+                                            mask.row[static_cast<std::size_t>(tap_x)]
+                                      : 0) -
+                              made);
+        }
+      most = std::max(most, missed);
+    }
+  }
+  return most;
+}
+
+TEST(SplineMask, FitsTogetherStayWithinTheZone) {
+  const auto skewed = testing::skewed_mask(193, 177);
+  for (const SplineEnds ends : {SplineEnds::kBox, SplineEnds::kTaps})
+    for (const Mask& mask : {mask_of("gaussian:25"), mask_of("gaussian:30,33"), skewed->mask}) {
+      const FrameFormat format = unit::grey(640, 480);
+      const auto spline = choose_spline_mask(format, mask, 1, ends);
+      ASSERT_TRUE(spline);
+      const double most = most_missed(mask, *spline);
+      EXPECT_LT(most, spline->error);
+      EXPECT_LT(most * kMidCode, zone(mask, 1, 8));
+      EXPECT_GT(most * kMidCode, 0.001) << "a bound that nothing comes near";
+    }
+}
+
+std::string spacing_text(const char* text, const FrameFormat& format, double scale = 1,
+                         SplineEnds ends = SplineEnds::kBox) {
+  const auto spline = choose_spline_mask(format, mask_of(text), scale, ends);
   if (!spline) return "none";
   const KnotSpacing s = spline->spacing();
   return std::to_string(s.row) + "x" + std::to_string(s.column) + "/" + std::to_string(s.cross);
@@ -163,6 +190,22 @@ TEST(SplineMask, GridsGrowWithTheMask) {
   EXPECT_EQ(spacing_text("gaussian:500", format), "32x32/32");
 }
 
+TEST(SplineMask, GridsAreWiderWithEndTaps) {
+  const FrameFormat format = unit::grey(3840, 2160);
+  const auto text = [&](const char* mask) {
+    return spacing_text(mask, format, 1, SplineEnds::kTaps);
+  };
+  EXPECT_EQ(text("gaussian:10"), "none");
+  EXPECT_EQ(text("gaussian:11"), "2x2/8");
+  EXPECT_EQ(text("gaussian:12"), "2x4/8");
+  EXPECT_EQ(text("gaussian:20"), "4x4/16");
+  EXPECT_EQ(text("gaussian:25"), "4x8/16");
+  EXPECT_EQ(text("gaussian:50"), "8x16/32");
+  EXPECT_EQ(text("gaussian:30,100"), "8x32/16");
+  EXPECT_EQ(text("gaussian:500"), "32x32/32");
+  EXPECT_EQ(text("box:301"), "none") << "rational";
+}
+
 TEST(SplineMask, RefusesWhatItDoesNotServe) {
   const FrameFormat format = unit::grey(3840, 2160);
   EXPECT_EQ(spacing_text("gaussian:2,100", format), "none") << "a short factor";
@@ -175,11 +218,13 @@ TEST(SplineMask, RefusesWhatItDoesNotServe) {
 TEST(SplineMask, AnotherScaleMayNotBeServed) {
   const FrameFormat format = unit::grey(640, 480);
   const Mask mask = mask_of("gaussian:100");
-  const auto spline = choose_spline_mask(format, mask, 1);
-  ASSERT_TRUE(spline);
-  EXPECT_TRUE(spline_mask_serves(format, mask, *spline, 0.25));
-  EXPECT_TRUE(spline_mask_serves(format, mask, *spline, -2));
-  EXPECT_FALSE(spline_mask_serves(format, mask, *spline, 64)) << "a quarter code";
+  for (const SplineEnds ends : {SplineEnds::kBox, SplineEnds::kTaps}) {
+    const auto spline = choose_spline_mask(format, mask, 1, ends);
+    ASSERT_TRUE(spline);
+    EXPECT_TRUE(spline_mask_serves(format, mask, *spline, 0.25));
+    EXPECT_TRUE(spline_mask_serves(format, mask, *spline, -2));
+    EXPECT_FALSE(spline_mask_serves(format, mask, *spline, 64)) << "a quarter code";
+  }
 }
 
 }  // namespace

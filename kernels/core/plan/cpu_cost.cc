@@ -82,9 +82,13 @@ double work_for_sample(const Plan& plan, const Component& component, const Mask&
   if (plan.form == Form::kSeparableAreas)
     return (1 + (mask.height - 1) / rows) * mask.width + mask.height;
   if (plan.form == Form::kSeparableSpline) {
-    // The convolution on the grid, for each of its points.
+    // Along the grid's lines the convolution, for each of their points, and the end taps, two runs
+    // of them for each column; the convolution down the columns; and the column's end taps for each
+    // point of the cross term's grid.
     const double row = plan.knot_spacing.row, column = plan.knot_spacing.column;
-    return (mask.width / row + mask.height / column) / (row * column);
+    constexpr double kRuns = 2 * (2 * kEndIntervals);
+    return (mask.width / (row * row) + kRuns * row + mask.height / column) / column +
+           kRuns * column / plan.knot_spacing.cross;
   }
   if (plan.kernel() == KernelKind::kBox)
     return 1.0 * mask.width / component.width + mask.height / rows;

@@ -20,6 +20,8 @@ struct PlanRequest {
   WeightPreparation& weights;
 
   bool on_cuda() const { return device.backend == BackendKind::kCuda; }
+  /// What the kernels of separable-spline add to splines.
+  SplineEnds spline_ends() const { return on_cuda() ? SplineEnds::kBox : SplineEnds::kTaps; }
   /// True if nobody asks for another form.
   bool allows(Form form) const { return !options.form || *options.form == form; }
   /// True if `form` is asked for.

@@ -56,7 +56,7 @@ std::optional<Plan> plan_dots(const PlanRequest& request) {
 std::optional<Plan> plan_spline(const PlanRequest& request) {
   if (weights_by_alpha(request.format, request.options) || !request.allows(Form::kSeparableSpline))
     return std::nullopt;
-  const std::optional<SplineMask>& spline = request.weights.spline_mask();
+  const std::optional<SplineMask>& spline = request.weights.spline_mask(request.spline_ends());
   if (!spline) return std::nullopt;
   const KnotSpacing spacing = spline->spacing();
   if (request.on_cuda() &&

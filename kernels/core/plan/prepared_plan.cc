@@ -29,7 +29,8 @@ PreparedWeights::Representation take_representation(const PlanRequest& request, 
   if (kernel == KernelKind::kTensor || plan.form == Form::kCoarsenedDots)
     return *std::move(weights.digits());
   if (plan.form == Form::kSeparableDots) return *std::move(weights.separable_integers());
-  if (plan.form == Form::kSeparableSpline) return *std::move(weights.spline_mask());
+  if (plan.form == Form::kSeparableSpline)
+    return *std::move(weights.spline_mask(request.spline_ends()));
   if (kernel == KernelKind::kSeparable && plan.digits > 0)
     return *std::move(weights.separable_digits());
   return {};

@@ -51,8 +51,9 @@ std::optional<SeparableIntegers>& WeightPreparation::separable_integers() {
   });
 }
 
-std::optional<SplineMask>& WeightPreparation::spline_mask() {
-  return once(spline_mask_, [this] { return choose_spline_mask(format_, mask_, scale_); });
+std::optional<SplineMask>& WeightPreparation::spline_mask(SplineEnds ends) {
+  return once(ends == SplineEnds::kBox ? spline_with_box_ : spline_with_taps_,
+              [&] { return choose_spline_mask(format_, mask_, scale_, ends); });
 }
 
 std::optional<BoxWeight>& WeightPreparation::box_weight() {

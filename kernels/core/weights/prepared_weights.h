@@ -57,7 +57,7 @@ class WeightPreparation {
   std::optional<SplitDigits>& split_digits(int digits);
   std::optional<SeparableDigits>& separable_digits();
   std::optional<SeparableIntegers>& separable_integers();
-  std::optional<SplineMask>& spline_mask();
+  std::optional<SplineMask>& spline_mask(SplineEnds ends);
   std::optional<BoxWeight>& box_weight();
   std::optional<Shift>& shift();
   const WeightTotals& totals();
@@ -85,7 +85,7 @@ class WeightPreparation {
   Once<SplitDigits> split_digits_[kMostDigits - kFewestSplitDigits + 1];
   Once<SeparableDigits> separable_digits_;
   Once<SeparableIntegers> separable_integers_;
-  Once<SplineMask> spline_mask_;
+  Once<SplineMask> spline_with_box_, spline_with_taps_;
   Once<BoxWeight> box_weight_;
   Once<Shift> shift_;
   Once<WeightTotals> totals_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "kernels/core/base/round.h"
 
@@ -65,17 +66,18 @@ class ImpulseResponses {
   std::vector<std::vector<double>> response_;
 };
 
-/// The Cholesky factor of a symmetric positive definite banded matrix, whose entry (i, j) is
-/// diagonals[|i - j|].
+/// The Cholesky factor of a symmetric positive definite matrix, whose entries (i, j) are 0 where
+/// |i - j| is `width` or more.
 class BandedCholesky {
  public:
-  BandedCholesky(const std::vector<double>& diagonals, int size)
-      : width_(static_cast<int>(diagonals.size())), lower_() {
+  /// `entry(i, j)`: of row i, where j is at most i.
+  template <class Entry>
+  BandedCholesky(int size, int width, const Entry& entry) : width_(width), lower_() {
     for (int i = 0; i < size && positive_; ++i) {
       const int first = std::max(0, i - width_ + 1);
-      lower_.emplace_back(diagonals.size(), 0.0);
+      lower_.emplace_back(static_cast<std::size_t>(width), 0.0);
       for (int j = first; j <= i; ++j) {
-        double rest = diagonals[static_cast<std::size_t>(i - j)];
+        double rest = entry(i, j);
         for (int k = first; k < j; ++k)
           rest -= at(i, i - k) * at(j, j - k);
         positive_ = j < i || rest > 0;
@@ -122,35 +124,80 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+/// Weights on a factor's taps from tap `first` on, the same at every phase.
+struct Addend {
+  int first = 0;
+  std::vector<double> values;
+};
+
+double dot(const Addend& a, const Addend& b) {
+  const auto end = [](const Addend& addend) {
+    return addend.first + static_cast<int>(addend.values.size());
+  };
+  double sum = 0;
+  for (int i = std::max(a.first, b.first); i < std::min(end(a), end(b)); ++i)
+    sum += a.values[static_cast<std::size_t>(i - a.first)] *
+           b.values[static_cast<std::size_t>(i - b.first)];
+  return sum;
+}
+
 /// The right side of the normal equations: for each weight the sum over all phases of its response
-/// times the taps.
-std::vector<double> correlations(const ImpulseResponses& responses, const std::vector<double>& taps,
+/// times the addend.
+std::vector<double> correlations(const ImpulseResponses& responses, const Addend& addend,
                                  int anchor, int first, int count) {
   std::vector<double> made(static_cast<std::size_t>(count), 0.0);
-  const int n = static_cast<int>(taps.size());
+  const int n = static_cast<int>(addend.values.size());
   for (int d = 0; d < count; ++d)
     for (int phase = 0; phase < responses.spacing(); ++phase) {
-      // For the output pixel at this phase, tap i lies on input pixel phase - anchor + i.
-      const int begin = responses.begin(first + d), left = phase - anchor;
+      // For the output pixel at this phase, the addend begins on input pixel `left`.
+      const int begin = responses.begin(first + d), left = phase - anchor + addend.first;
       const std::vector<double>& response = responses.at(phase);
       for (int u = std::max(begin, left); u < std::min(responses.end(first + d), left + n); ++u)
         made[static_cast<std::size_t>(d)] += response[static_cast<std::size_t>(u - begin)] *
-                                             taps[static_cast<std::size_t>(u - left)];
+                                             addend.values[static_cast<std::size_t>(u - left)];
     }
   return made;
 }
 
-/// Sum over all input pixels of |tap - weight of the spline and the box|, for the output pixel at
-/// `phase`.
+/// What is fitted beside the splines: a box over `n` taps, or each tap of both runs.
+std::vector<Addend> addends_of(SplineEnds ends, int n, int spacing) {
+  if (ends == SplineEnds::kNone) return {};
+  if (ends == SplineEnds::kBox) return {{0, std::vector<double>(static_cast<std::size_t>(n), 1.0)}};
+  std::vector<Addend> addends;
+  const int reach = kEndIntervals * spacing;
+  for (const int end : {0, n})
+    for (int tap = end - reach; tap < end + reach; ++tap)
+      addends.push_back({tap, {1.0}});
+  return addends;
+}
+
+/// The box and the runs as weights, the same at every phase.
+std::vector<Addend> weighted_ends(const SplineAxis& axis, int n, int anchor) {
+  std::vector<Addend> made = {
+      {0, std::vector<double>(static_cast<std::size_t>(n), axis.box_weight)}};
+  for (int run = 0; run < 2; ++run) {
+    const auto begin = axis.ends.weights.begin() + run * axis.ends.length;
+    made.push_back({anchor + axis.ends.first[run], {begin, begin + axis.ends.length}});
+  }
+  return made;
+}
+
+/// Sum over all input pixels of |tap - weight of the spline, the box and the runs|, for the output
+/// pixel at `phase`.
 double error_at(const ImpulseResponses& responses, const SplineAxis& axis,
                 const std::vector<double>& taps, int anchor, int phase) {
   const int count = axis.taps(), n = static_cast<int>(taps.size());
   const int begin = std::min(responses.begin(axis.first), phase - anchor);
   const int end = std::max(responses.end(axis.first + count - 1), phase - anchor + n);
   std::vector<double> missed(static_cast<std::size_t>(end - begin), 0.0);
+  const auto tap = [&](int i) -> double& {
+    return missed[static_cast<std::size_t>(phase - anchor + i - begin)];
+  };
   for (int i = 0; i < n; ++i)
-    missed[static_cast<std::size_t>(phase - anchor + i - begin)] =
-        taps[static_cast<std::size_t>(i)] - axis.box_weight;
+    tap(i) = taps[static_cast<std::size_t>(i)];
+  for (const Addend& addend : weighted_ends(axis, n, anchor))
+    for (std::size_t i = 0; i < addend.values.size(); ++i)
+      tap(addend.first + static_cast<int>(i)) -= addend.values[i];
   const std::vector<double>& response = responses.at(phase);
   for (int d = 0; d < count; ++d)
     for (std::size_t t = 0; t < response.size(); ++t)
@@ -192,8 +239,9 @@ std::array<double, kSplineOrder> spline_synthesis_weights(int spacing, int phase
 }
 
 std::optional<SplineAxis> fit_spline_axis(const std::vector<double>& taps, int anchor, int spacing,
-                                          bool with_box) {
+                                          SplineEnds ends) {
   const int n = static_cast<int>(taps.size());
+  if (ends == SplineEnds::kTaps && n < 4 * kEndIntervals * spacing) return std::nullopt;
   const ImpulseResponses responses(spacing);
   SplineAxis axis;
   axis.spacing = spacing;
@@ -203,21 +251,39 @@ std::optional<SplineAxis> fit_spline_axis(const std::vector<double>& taps, int a
   std::vector<double> diagonals;
   for (int lag = 0; lag < 2 * kSplineOrder - 1; ++lag)
     diagonals.push_back(responses.autocorrelation(lag));
-  const BandedCholesky cholesky(diagonals, count);
-  if (!cholesky.positive()) return std::nullopt;
-  const std::vector<double> right_side = correlations(responses, taps, anchor, axis.first, count);
-  axis.weights = cholesky.solve(right_side);
-  if (with_box) {
-    // The box is projected on what the splines cannot follow: the residual of the taps has a part
-    // along the residual of the box, and that part is box_weight.
-    const std::vector<double> box(taps.size(), 1.0);
-    const std::vector<double> box_right_side =
-        correlations(responses, box, anchor, axis.first, count);
-    const std::vector<double> box_weights = cholesky.solve(box_right_side);
-    const double left = spacing * static_cast<double>(n) - dot(box_weights, box_right_side);
-    axis.box_weight = (spacing * dot(taps, box) - dot(box_weights, right_side)) / left;
+  const BandedCholesky splines(count, 2 * kSplineOrder - 1, [&](int i, int j) {
+    return diagonals[static_cast<std::size_t>(i - j)];
+  });
+  if (!splines.positive()) return std::nullopt;
+  const Addend factor = {0, taps};
+  const std::vector<double> factor_side =
+      correlations(responses, factor, anchor, axis.first, count);
+  axis.weights = splines.solve(factor_side);
+
+  // Addends are fitted to what the splines cannot follow: an addend's residual is what
+  // remains of it when the splines have followed it as well as they can.
+  const std::vector<Addend> addends = addends_of(ends, n, spacing);
+  std::vector<std::vector<double>> sides, followed;
+  std::vector<double> right_side;
+  for (const Addend& addend : addends) {
+    sides.push_back(correlations(responses, addend, anchor, axis.first, count));
+    followed.push_back(splines.solve(sides.back()));
+    right_side.push_back(spacing * dot(addend, factor) - dot(followed.back(), factor_side));
+  }
+  const int size = static_cast<int>(addends.size());
+  const BandedCholesky residuals(size, size, [&](int i, int j) {
+    const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
+    return spacing * dot(addends[a], addends[b]) - dot(sides[a], followed[b]);
+  });
+  if (!residuals.positive()) return std::nullopt;
+  const std::vector<double> weights = residuals.solve(std::move(right_side));
+  for (std::size_t k = 0; k < weights.size(); ++k)
     for (std::size_t d = 0; d < axis.weights.size(); ++d)
-      axis.weights[d] -= axis.box_weight * box_weights[d];
+      axis.weights[d] -= weights[k] * followed[k][d];
+  if (ends == SplineEnds::kBox) axis.box_weight = weights[0];
+  if (ends == SplineEnds::kTaps) {
+    const int reach = kEndIntervals * spacing;
+    axis.ends = {2 * reach, {-anchor - reach, n - anchor - reach}, weights};
   }
   for (int phase = 0; phase < spacing; ++phase)
     axis.error = std::max(axis.error, error_at(responses, axis, taps, anchor, phase));

@@ -12,12 +12,23 @@ namespace {
 
 constexpr double kFloatUlp = 1.0 / 16777216.0;
 constexpr double kMaxCode = 255;
-/// Masks with a shorter side are never smooth enough: the jump where a Gaussian is cut off is too
-/// near to its peak.
-constexpr int kLeastTaps = 97;
-/// The share of the allowed error that the fit of each factor may take. The rest is for the cross
-/// term and for rounding.
-constexpr double kAxisShare = 0.3;
+
+/// What the fits of both factors may take of the allowed error; the rest is for the cross term and
+/// for rounding.
+struct Shares {
+  /// Masks with a shorter side are not smooth enough with a box, as the jump where a Gaussian is
+  /// cut off is too near to its peak; with end taps they would be, but with knots two pixels apart,
+  /// which takes longer than the products of pairs that serve up to 65 taps.
+  int least_taps;
+  double column;
+  double both;
+};
+
+/// With end taps the cross term misses next to nothing, and knots down the columns are further
+/// apart at the cost of those along the rows: they decide how many lines there are.
+constexpr Shares shares_of(SplineEnds ends) {
+  return ends == SplineEnds::kTaps ? Shares{67, 0.7, 0.88} : Shares{97, 0.3, 0.6};
+}
 
 double magnitude_of(const std::vector<double>& values) {
   double sum = 0;
@@ -44,12 +55,16 @@ int largest_side(const FrameFormat& format) {
   return most;
 }
 
+/// Sum of the magnitudes of the box and the end taps of a factor of `taps` taps.
+double ends_magnitude(const SplineAxis& axis, int taps) {
+  return std::fabs(axis.box_weight) * taps + magnitude_of(axis.ends.weights);
+}
+
 /// Bound on the sum of |weight of the mask - weight of the fits|.
 double fitting_error(const Mask& mask, const SplineMask& spline) {
   const double column = spline.column.error * magnitude_of(mask.row);
   const double row = spline.row.error * spline.column.magnitude();
-  const double cross =
-      std::fabs(spline.column.box_weight) * static_cast<double>(mask.height) * spline.cross.error;
+  const double cross = ends_magnitude(spline.column, mask.height) * spline.cross.error;
   return column + row + cross;
 }
 
@@ -69,14 +84,21 @@ double rounding_error(const FrameFormat& format, const Mask& mask, const SplineM
                             (scan + roundings(spline.column)) +
                         std::fabs(spline.column.box_weight) * spline.cross.magnitude() *
                             (scan + roundings(spline.cross)));
-  return kFloatUlp * (grids + boxes);
+  const auto run_roundings = [](const SplineAxis& axis) {
+    return 2.0 * axis.ends.length + kOthers;
+  };
+  const double runs = magnitude_of(spline.row.ends.weights) * spline.column.magnitude() *
+                          (run_roundings(spline.row) + roundings(spline.column)) +
+                      magnitude_of(spline.column.ends.weights) * spline.cross.magnitude() *
+                          (run_roundings(spline.column) + roundings(spline.cross));
+  return kFloatUlp * (grids + boxes + runs);
 }
 
-/// The fit with the largest spacing, from `most` down to `least`, whose error is at most `allowed`.
-std::optional<SplineAxis> widest_spacing(const std::vector<double>& taps, int anchor, int most,
-                                         int least, bool with_box, double allowed) {
-  for (int spacing = most; spacing >= least; spacing /= 2) {
-    std::optional<SplineAxis> axis = fit_spline_axis(taps, anchor, spacing, with_box);
+/// The fit with the largest spacing whose error is at most `allowed`.
+std::optional<SplineAxis> widest_spacing(const std::vector<double>& taps, int anchor,
+                                         SplineEnds ends, double allowed) {
+  for (int spacing = kMostSpacing; spacing >= kLeastSpacing; spacing /= 2) {
+    std::optional<SplineAxis> axis = fit_spline_axis(taps, anchor, spacing, ends);
     if (axis && axis->error <= allowed) return axis;
   }
   return std::nullopt;
@@ -95,27 +117,29 @@ double allowed_weights(const FrameFormat& format, const Mask& mask, double scale
 }  // namespace
 
 std::optional<SplineMask> choose_spline_mask(const FrameFormat& format, const Mask& mask,
-                                             double scale) {
-  if (!mask.rank1 || mask.row.empty() || std::min(mask.width, mask.height) < kLeastTaps ||
+                                             double scale, SplineEnds ends) {
+  const Shares shares = shares_of(ends);
+  if (!mask.rank1 || mask.row.empty() || std::min(mask.width, mask.height) < shares.least_taps ||
       !bytes_only(format) || is_rational(format, mask, scale))
     return std::nullopt;
   const double allowed = allowed_weights(format, mask, scale);
   const double row_magnitude = magnitude_of(mask.row);
   SplineMask spline;
   const std::optional<SplineAxis> column =
-      widest_spacing(mask.column, mask.anchor_y, kMostSpacing, kLeastSpacing, true,
-                     kAxisShare * allowed / row_magnitude);
+      widest_spacing(mask.column, mask.anchor_y, ends, shares.column * allowed / row_magnitude);
   if (!column) return std::nullopt;
   spline.column = *column;
+  const double left = ends == SplineEnds::kTaps
+                          ? shares.both * allowed - spline.column.error * row_magnitude
+                          : (shares.both - shares.column) * allowed;
   const std::optional<SplineAxis> row =
-      widest_spacing(mask.row, mask.anchor_x, kMostSpacing, kLeastSpacing, true,
-                     kAxisShare * allowed / spline.column.magnitude());
+      widest_spacing(mask.row, mask.anchor_x, ends, left / spline.column.magnitude());
   if (!row) return std::nullopt;
   spline.row = *row;
   // The cross term may take what the two factors have left of the allowed error.
   for (int spacing = kMostSpacing; spacing >= kLeastCrossSpacing; spacing /= 2) {
     const std::optional<SplineAxis> cross =
-        fit_spline_axis(mask.row, mask.anchor_x, spacing, /*with_box=*/false);
+        fit_spline_axis(mask.row, mask.anchor_x, spacing, SplineEnds::kNone);
     if (!cross) continue;
     spline.cross = *cross;
     spline.error = fitting_error(mask, spline) + rounding_error(format, mask, spline);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Large smooth masks of rank 1 as splines (spline_axis.h). With S the spline and B the box of a
-// factor, the mask is column x row, and
+// Large smooth masks of rank 1 as splines (spline_axis.h). With S the spline and E the box or the
+// end taps of a factor, the mask is column x row, and
 //
-//   (S_column + B_column) x row = S_column x (S_row + B_row)    the main term
-//                               + B_column x S'_row             the cross term,
+//   (S_column + E_column) x row = S_column x (S_row + E_row)    the main term
+//                               + E_column x S'_row             the cross term,
 //
-// where S'_row is a second fit to the row, on a grid with knots further apart and without a box:
-// the box of the column has only 3 % of the weight of a Gaussian, and of the jump that this fit
-// misses no more than that share remains. The order of the steps is:
+// where S'_row is a second fit to the row, on a grid with knots further apart and without E: the
+// box of the column has only 3 % of the weight of a Gaussian, end taps 0.2 %, and of the jump that
+// this fit misses no more than that share remains. The order of the steps is:
 //
 //   main term: analysis down the columns; each of the lines that this gives is filtered along
-//   itself by S_row + B_row; convolution and synthesis down the columns;
-//   cross term: analysis and convolution along the rows; running sums down the columns; synthesis
-//   along the rows.
+//   itself by S_row + E_row; convolution and synthesis down the columns;
+//   cross term: analysis and convolution along the rows; the box or the end taps down the columns;
+//   synthesis along the rows.
+//
+// On CUDA E is a box, whose sums are a scan; on the CPU it is end taps, which go with knots further
+// apart.
 //
 // Samples are counted from the middle of their range, 127.5, so that errors are relative to half of
 // it. The total error is bounded by the errors of the three fits times 127.5, plus the rounding of
@@ -49,7 +52,7 @@ inline constexpr int kMostSpacing = 32;
 /// Least spacing of the cross term: its intervals are read as whole words of four bytes.
 inline constexpr int kLeastCrossSpacing = 4;
 
-/// A mask as three fits; that of the cross term has no box.
+/// A mask as three fits; that of the cross term has neither box nor end taps.
 struct SplineMask {
   SplineAxis column, row, cross;
   /// Bound on what the fits and the rounding of sums miss in frames of the format that the fits are
@@ -60,10 +63,10 @@ struct SplineMask {
 };
 
 /// The fits with the knots furthest apart that keep the contract for every filtered component of
-/// `format`. Nothing if the mask is rational, not of rank 1, too short or not smooth enough, or if
-/// samples are not plain bytes.
+/// `format`; both factors have `ends`. Nothing if the mask is rational, not of rank 1, too short or
+/// not smooth enough, or if samples are not plain bytes.
 std::optional<SplineMask> choose_spline_mask(const FrameFormat& format, const Mask& mask,
-                                             double scale);
+                                             double scale, SplineEnds ends);
 
 /// True if `spline`, chosen for `format` and `mask`, keeps the contract with this scale, too.
 bool spline_mask_serves(const FrameFormat& format, const Mask& mask, const SplineMask& spline,

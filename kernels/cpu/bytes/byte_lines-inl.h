@@ -166,32 +166,45 @@ HWY_INLINE void copy_reversed(const std::uint8_t* last, int count, std::uint8_t*
     to[i] = last[-i];
 }
 
-/// Fills cells `begin` to `end` - 1 of the lines, which begin at column `x` of row `row` and lie
-/// outside of the picture. There may be hundreds in each row, for which one division for each would
-/// take as long as all else.
-HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, int begin, int end,
+/// Copies a run of cells, which are `step` bytes apart in the order of memory, to `to`.
+HWY_INLINE void copy_run(const GhostRun& run, const std::uint8_t* from, int step,
+                         std::uint8_t* to) {
+  if (run.step == 0)
+    std::memset(to, *from, static_cast<std::size_t>(run.length));
+  else if (run.step == 1 && step == 1)
+    std::memcpy(to, from, static_cast<std::size_t>(run.length));
+  else if (step == 1)
+    copy_reversed(from, run.length, to);
+  else
+    for (int j = 0; j < run.length; ++j)
+      to[j] = from[static_cast<std::ptrdiff_t>(j) * run.step * step];
+}
+
+/// Cells of a line, from `begin` up to `end`.
+struct CellSpan {
+  int begin, end;
+};
+
+/// Fills `ghosts` of the lines, which begin at column `x` of row `row`; these cells lie outside of
+/// the picture, and those of `loaded` have their codes. There may be hundreds in each row, for
+/// which one division for each would take as long as all else.
+HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, CellSpan ghosts, CellSpan loaded,
                             std::uint8_t* const* lines) {
   const ComponentTask& first = task.parts[0].task;
-  for (int i = begin; i < end;) {
-    const GhostRun run = ghost_run(first.border, x + i, first.width, end - i);
+  for (int i = ghosts.begin; i < ghosts.end;) {
+    const GhostRun run = ghost_run(first.border, x + i, first.width, ghosts.end - i);
+    const int cell = run.column - x, last = cell + run.step * (run.length - 1);
+    const bool in_lines = std::min(cell, last) >= loaded.begin && std::max(cell, last) < loaded.end;
     for (int k = 0; k < task.count; ++k) {
       const ComponentTask& part = task.parts[k].task;
       std::uint8_t* const to = lines[k] + i;
-      if (run.column == kNoSignal) {
+      if (run.column == kNoSignal)
         std::memset(to, part.black, static_cast<std::size_t>(run.length));
-        continue;
-      }
-      const std::uint8_t* const from =
-          part.src_row(row) + static_cast<std::ptrdiff_t>(run.column) * part.step;
-      if (run.step == 0)
-        std::memset(to, *from, static_cast<std::size_t>(run.length));
-      else if (run.step == 1 && part.step == 1)
-        std::memcpy(to, from, static_cast<std::size_t>(run.length));
-      else if (part.step == 1)
-        copy_reversed(from, run.length, to);
+      else if (in_lines)
+        copy_run(run, lines[k] + cell, 1, to);
       else
-        for (int j = 0; j < run.length; ++j)
-          to[j] = from[static_cast<std::ptrdiff_t>(j) * run.step * part.step];
+        copy_run(run, part.src_row(row) + static_cast<std::ptrdiff_t>(run.column) * part.step,
+                 part.step, to);
     }
     i += run.length;
   }
@@ -227,8 +240,9 @@ static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int coun
                      pixels - loaded, to[k] + loaded);
   }
 
-  fill_ghosts(task, row, x, 0, inside, lines);
-  fill_ghosts(task, row, x, after, count, lines);
+  const CellSpan loaded = {inside, after};
+  fill_ghosts(task, row, x, {0, inside}, loaded, lines);
+  fill_ghosts(task, row, x, {after, count}, loaded, lines);
 }
 
 }  // namespace HWY_NAMESPACE

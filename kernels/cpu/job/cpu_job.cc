@@ -63,6 +63,10 @@ bool readable(const Plan& plan, const FrameFormat& format, const PreparedWeights
   if (plan.kernel() == KernelKind::kShift) return weights.as<Shift>() != nullptr;
   if (plan.form == Form::kCoarsenedDots) return weights.as<DigitWeights>() != nullptr;
   if (plan.form == Form::kSeparableDots) return weights.as<SeparableIntegers>() != nullptr;
+  if (plan.form == Form::kSeparableSpline) {
+    const SplineMask* spline = weights.as<SplineMask>();
+    return spline != nullptr && spline->column.ends.length > 0 && spline->row.ends.length > 0;
+  }
   return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
 }
 
@@ -130,7 +134,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
     return {};
   }
   if (const SplineMask* spline = weights_->as<SplineMask>()) {
-    Result<SeparableSpline> made = SeparableSpline::make(format, mask(), *spline, workers_);
+    Result<SeparableSpline> made = SeparableSpline::make(format, *spline, workers_);
     if (!made.ok()) return made.status();
     spline_ = std::move(made.value());
     return {};
@@ -208,12 +212,12 @@ Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArgument
     add_plane(src, dst, p, arguments);
 
   if (two_pass_ || spline_) {
-    // One component after the other: they share the planes between their passes.
+    // One piece after the other: they share the planes between their passes.
     for (int i = 0; i < piece_count_; ++i) {
-      if (pieces_[i].work != Work::kFilter) {
+      if (pieces_[i].work == Work::kSpline) {
+        run_spline(pieces_[i].bytes.groups[0]);
+      } else if (pieces_[i].work != Work::kFilter) {
         run_pieces(i, i + 1, Stage::kWhole);
-      } else if (spline_) {
-        run_spline(pieces_[i].task.colour);
       } else {
         run_pieces(i, i + 1, Stage::kRowPass);
         run_pieces(i, i + 1, Stage::kColumnPass);
@@ -240,7 +244,7 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
   });
 }
 
-void CpuJob::run_spline(const ComponentTask& task) {
+void CpuJob::run_spline(const ByteTask& task) {
   for (const SeparableSpline::Stage stage : SeparableSpline::kStages)
     run_bands(workers_, spline_->units(task, stage), [&](int unit, int worker) {
       if (!stopped()) spline_->run(task, stage, unit, worker);
@@ -262,6 +266,8 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
       return weighted_->filter(piece.task, area, worker);
     case Work::kBytes:
       return bytes_->filter(piece.bytes, area, worker);
+    case Work::kSpline:
+      return;  // run_spline() has done it.
     case Work::kFilter:
       break;
   }

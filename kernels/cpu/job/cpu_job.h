@@ -40,12 +40,12 @@ class CpuJob final : public Job {
   enum class Stage { kWhole, kRowPass, kColumnPass };
 
   /// What becomes of a component.
-  enum class Work { kCopy, kFilter, kWeight, kBytes };
+  enum class Work { kCopy, kFilter, kWeight, kBytes, kSpline };
 
   /// One component, or an unfiltered plane, and the areas it is split into.
   struct Piece {
     WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
-    RowTask bytes;      ///< Of Work::kBytes.
+    RowTask bytes;      ///< Of Work::kBytes, and of Work::kSpline, which has one group.
     Work work = Work::kCopy;
     int strip_width = 0;
     int strips = 0;
@@ -78,7 +78,7 @@ class CpuJob final : public Job {
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);
-  void run_spline(const ComponentTask& task);
+  void run_spline(const ByteTask& task);
   void run_area(const Piece& piece, int index, Stage stage, int worker);
 
   bool stopped() const { return stop_ != nullptr && stop_->raised(); }

@@ -112,7 +112,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
-  if (bytes_ != nullptr) return add_groups(src, dst, p, arguments);
+  if (bytes_ != nullptr || spline_) return add_groups(src, dst, p, arguments);
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     const Work work = work_of(component);
@@ -168,7 +168,8 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
         add_piece({task.parts[k].task, {}, {}}, Work::kCopy);
       continue;
     }
-    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, Work::kBytes)) piece->bytes = rows;
+    const Work work = spline_ ? Work::kSpline : Work::kBytes;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, work)) piece->bytes = rows;
   }
 }
 

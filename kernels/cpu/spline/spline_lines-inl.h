@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The steps of separable_spline.cc along one line, or across some: splines of pixels (analysis),
-// pixels from coefficients (synthesis), and running sums.
+// The steps of separable_spline.cc along one line, or across some: splines of pixels (analysis)
+// and pixels from coefficients (synthesis).
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -149,84 +149,57 @@ HWY_INLINE void analyse_floats(const SplineTaps& taps, const float* cells, int c
   }
 }
 
-/// Pixels from coefficients, as synthesise() makes them, where a vector holds several intervals
-/// between knots. Writes whole vectors.
-template <bool kAdd, int kSpacing>
-HWY_INLINE void synthesise_intervals(const float* weights, const float* coefficients, int count,
-                                     float* out) {
+/// The coefficient at `coefficients` in the lanes of the interval that it is of, and those after it
+/// in the lanes of the next ones, if a vector holds several.
+template <int kSpacing>
+HWY_INLINE hn::Vec<Floats> spread_over_intervals(const float* coefficients) {
   const Floats d;
-  constexpr int kIntervals = kVectorColumns / kSpacing;
-  HWY_ALIGN std::int32_t intervals[kVectorColumns];
-  HWY_ALIGN float repeated[kSplineOrder][kVectorColumns];
-  for (int i = 0; i < kVectorColumns; ++i) {
-    intervals[i] = i / kSpacing;
-    for (int m = 0; m < kSplineOrder; ++m)
-      repeated[m][i] = weights[m * kSpacing + i % kSpacing];
-  }
-  const auto spread = hn::SetTableIndices(d, intervals);
-  for (int x = 0; x < count; x += kVectorColumns, coefficients += kIntervals) {
-    auto sum = kAdd ? hn::LoadU(d, out + x) : hn::Zero(d);
-    HWY_UNROLL(4)
-    for (int m = 0; m < kSplineOrder; ++m)
-      sum = hn::MulAdd(hn::TableLookupLanes(hn::LoadU(d, coefficients + m), spread),
-                       hn::Load(d, repeated[m]), sum);
-    hn::StoreU(sum, d, out + x);
+  if constexpr (kSpacing >= kVectorColumns) {
+    return hn::Set(d, *coefficients);
+  } else {
+    HWY_ALIGN std::int32_t intervals[kVectorColumns];
+    for (int i = 0; i < kVectorColumns; ++i)
+      intervals[i] = i / kSpacing;
+    return hn::TableLookupLanes(hn::LoadU(d, coefficients), hn::SetTableIndices(d, intervals));
   }
 }
 
-/// Pixels 0 .. `count` - 1, and up to the next knot or whole vector, from the coefficients from
-/// `coefficients` on; added to what is there if kAdd. A vector more than the coefficients is read.
-template <bool kAdd, int kSpacing>
+/// Adds pixels 0 .. `count` - 1, and up to the next knot or whole vector, from the coefficients
+/// from `coefficients` on to `out`. A vector more than the coefficients is read.
+template <int kSpacing>
 HWY_INLINE void synthesise(const float* weights, const float* coefficients, int count, float* out) {
-  if constexpr (kSpacing < kVectorColumns)
-    return synthesise_intervals<kAdd, kSpacing>(weights, coefficients, count, out);
   const Floats d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int x = 0; x < count; x += kSpacing, ++coefficients) {
-    const auto c0 = hn::Set(d, coefficients[0]), c1 = hn::Set(d, coefficients[1]);
-    const auto c2 = hn::Set(d, coefficients[2]), c3 = hn::Set(d, coefficients[3]);
+  constexpr int kStep = std::max(kSpacing, kVectorColumns);
+  for (int x = 0; x < count; x += kStep, coefficients += kStep / kSpacing) {
+    hn::Vec<Floats> spread[kSplineOrder];
+    HWY_UNROLL(4)
+    for (int m = 0; m < kSplineOrder; ++m)
+      spread[m] = spread_over_intervals<kSpacing>(coefficients + m);
     HWY_UNROLL(8)
-    for (int p = 0; p < kSpacing; p += lanes) {
-      auto sum = kAdd ? hn::LoadU(d, out + x + p) : hn::Zero(d);
-      sum = hn::MulAdd(c0, hn::LoadU(d, weights + p), sum);
-      sum = hn::MulAdd(c1, hn::LoadU(d, weights + kSpacing + p), sum);
-      sum = hn::MulAdd(c2, hn::LoadU(d, weights + 2 * kSpacing + p), sum);
-      sum = hn::MulAdd(c3, hn::LoadU(d, weights + 3 * kSpacing + p), sum);
+    for (int p = 0; p < kStep; p += kVectorColumns) {
+      auto sum = hn::LoadU(d, out + x + p);
+      HWY_UNROLL(4)
+      for (int m = 0; m < kSplineOrder; ++m)
+        sum = hn::MulAdd(spread[m], hn::LoadU(d, weights + m * kMostSpacing + p), sum);
       hn::StoreU(sum, d, out + x + p);
     }
   }
 }
 
-template <bool kAdd>
 HWY_INLINE void synthesise(const SplineTaps& taps, const float* coefficients, int count,
                            float* out) {
   const float* const weights = taps.synthesis().data();
   switch (taps.spacing()) {
     case 2:
-      return synthesise<kAdd, 2>(weights, coefficients, count, out);
+      return synthesise<2>(weights, coefficients, count, out);
     case 4:
-      return synthesise<kAdd, 4>(weights, coefficients, count, out);
+      return synthesise<4>(weights, coefficients, count, out);
     case 8:
-      return synthesise<kAdd, 8>(weights, coefficients, count, out);
+      return synthesise<8>(weights, coefficients, count, out);
     case 16:
-      return synthesise<kAdd, 16>(weights, coefficients, count, out);
+      return synthesise<16>(weights, coefficients, count, out);
     default:
-      return synthesise<kAdd, kMostSpacing>(weights, coefficients, count, out);
-  }
-}
-
-/// out = the four lines, of which line m is weighted by weights[m * step].
-HWY_INLINE void blend_lines(const float* const (&lines)[kSplineOrder], const float* weights,
-                            int step, int count, float* out) {
-  const Floats d;
-  const auto w0 = hn::Set(d, weights[0]), w1 = hn::Set(d, weights[step]);
-  const auto w2 = hn::Set(d, weights[2 * step]), w3 = hn::Set(d, weights[3 * step]);
-  for (int x = 0; x < count; x += kVectorColumns) {
-    auto sum = hn::Mul(w0, hn::LoadU(d, lines[0] + x));
-    sum = hn::MulAdd(w1, hn::LoadU(d, lines[1] + x), sum);
-    sum = hn::MulAdd(w2, hn::LoadU(d, lines[2] + x), sum);
-    sum = hn::MulAdd(w3, hn::LoadU(d, lines[3] + x), sum);
-    hn::StoreU(sum, d, out + x);
+      return synthesise<kMostSpacing>(weights, coefficients, count, out);
   }
 }
 
@@ -241,33 +214,6 @@ HWY_INLINE void fill_float_ghosts(Border border, int width, float no_signal, int
       line[x + i] = run.column == kNoSignal ? no_signal : line[run.column + i * run.step];
     x += run.length;
   }
-}
-
-/// Adds `weight` times the sum of cells x .. x + `taps` - 1 to pixel x of each line. Running sums
-/// in double; lines side by side, as each addition waits for the one before it.
-template <int kLines>
-HWY_INLINE void add_boxes(const float* const (&cells)[kLines], int taps, double weight, int count,
-                          float* const (&out)[kLines]) {
-  double sum[kLines] = {};
-  for (int r = 0; r < kLines; ++r)
-    for (int i = 0; i < taps - 1; ++i)
-      sum[r] += cells[r][i];
-  for (int x = 0; x < count; ++x)
-    for (int r = 0; r < kLines; ++r) {
-      sum[r] += cells[r][x + taps - 1];
-      out[r][x] += static_cast<float>(weight * sum[r]);
-      sum[r] -= cells[r][x];
-    }
-}
-
-HWY_INLINE void add_to_sums(const float* line, int count, double* sums) {
-  for (int j = 0; j < count; ++j)
-    sums[j] += line[j];
-}
-
-HWY_INLINE void subtract_from_sums(const float* line, int count, double* sums) {
-  for (int j = 0; j < count; ++j)
-    sums[j] -= line[j];
 }
 
 }  // namespace HWY_NAMESPACE
