@@ -20,7 +20,7 @@ struct PlanRequest {
   WeightPreparation& weights;
 
   bool on_cuda() const { return device.backend == BackendKind::kCuda; }
-  /// What the kernels of separable-spline add to splines.
+  /// The box or the taps that the kernels of separable-spline add to splines.
   SplineEnds spline_ends() const { return on_cuda() ? SplineEnds::kBox : SplineEnds::kTaps; }
   /// True if nobody asks for another form.
   bool allows(Form form) const { return !options.form || *options.form == form; }

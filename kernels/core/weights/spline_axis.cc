@@ -159,7 +159,7 @@ std::vector<double> correlations(const ImpulseResponses& responses, const Addend
   return made;
 }
 
-/// What is fitted beside the splines: a box over `n` taps, or each tap of both runs.
+/// The addends of a fit: none, a box over `n` taps, or each tap of both runs.
 std::vector<Addend> addends_of(SplineEnds ends, int n, int spacing) {
   if (ends == SplineEnds::kNone) return {};
   if (ends == SplineEnds::kBox) return {{0, std::vector<double>(static_cast<std::size_t>(n), 1.0)}};

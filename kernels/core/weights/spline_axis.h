@@ -31,7 +31,7 @@ namespace convolve {
 /// make a pixel.
 inline constexpr int kSplineOrder = 4;
 
-/// What is added to the spline of a factor.
+/// A factor is modelled as its spline and one of these.
 enum class SplineEnds {
   kNone,
   kBox,   ///< A box of equal weights over all taps, which running sums make without error.

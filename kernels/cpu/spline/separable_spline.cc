@@ -187,7 +187,8 @@ class ConvolvedStrip {
   int ready_;  ///< Knots before this one are convolved, as far as they are needed.
 };
 
-/// What a row is made from, and where it goes, is asked for so many rows before.
+/// So many rows before it is drawn, the coefficients of a row and its place in the picture are
+/// asked for.
 constexpr int kRowsAhead = 4;
 
 /// Puts the codes of row `y` from column `x` on to the picture, unless they are there.
@@ -214,7 +215,7 @@ void synthesise_rows(const SplineKernel& k, int x, int begin, int end) {
     for (int p = 0; p < k.task.count; ++p)
       codes[p] = k.task.lies_alone() ? k.task.parts[0].task.dst_row(y) + x
                                      : k.workspaces[p].samples.at<std::uint8_t>(0);
-    // What is not filtered is copied.
+    // Parts that are not filtered are copied.
     if (copies) load_parts(k.task, y, x, columns, codes);
     for (int f = 0; f < k.filtered; ++f) {
       const auto coefficients = [&](int row) {
