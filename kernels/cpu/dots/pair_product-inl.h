@@ -51,6 +51,17 @@ HWY_INLINE hn::Vec<Words> add_pair_products(hn::Vec<Words> sum, hn::Vec<Pairs> a
 #endif
 }
 
+/// Pairs from `at` on. Half of all loads of 32 bytes lie in two lines of the cache, so that one for
+/// each product would take longer than the products: hence the assembler's word, which the compiler
+/// cannot load again.
+HWY_INLINE hn::Vec<Pairs> load_pairs(const std::int16_t* at) {
+  auto pairs = hn::LoadU(Pairs(), at);
+#if HWY_TARGET <= HWY_AVX2
+  asm("" : "+v"(pairs.raw));
+#endif
+  return pairs;
+}
+
 /// A vector with `pair` in each lane: two weights, the first in the lower half.
 HWY_INLINE hn::Vec<Pairs> set_pairs(std::int32_t pair) {
   return hn::BitCast(Pairs(), hn::Set(Words(), pair));

@@ -46,17 +46,6 @@ using PairSums = hn::Vec<Words>[kDotPairRows][kPairVectors];
 template <int kWeightRows>
 using PairWeights = hn::Vec<Pairs>[kWeightRows];
 
-/// Pairs from `at` on. Half of all loads of 32 bytes lie in two lines of the cache, so that one for
-/// each product would take longer than the products: hence the assembler's word, which the compiler
-/// cannot load again.
-HWY_INLINE hn::Vec<Pairs> load_pairs(const std::int16_t* at) {
-  auto pairs = hn::LoadU(Pairs(), at);
-#if HWY_TARGET <= HWY_AVX2
-  asm("" : "+v"(pairs.raw));
-#endif
-  return pairs;
-}
-
 /// Adds the products of line kLine and those after it to the rows of a tile. `lines` begin at the
 /// samples of the first output, `at` is the first column of the pair, and `w` its weights in
 /// kWeightRows rows of the mask, of which row r of the tile meets the first one in line r.

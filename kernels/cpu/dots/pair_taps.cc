@@ -15,6 +15,17 @@ std::int32_t pair_of(const std::vector<std::int16_t>& weights, int first) {
   return static_cast<std::int32_t>(std::uint32_t{weight(first + 1)} << 16 | weight(first));
 }
 
+/// The pairs of `weights` for an output whose samples begin with a pair, and for the next one,
+/// whose samples begin within it. There are as many pairs as `outputs` neighbours read.
+void pair_up(const std::vector<std::int16_t>& weights, int outputs, std::vector<std::int32_t>& even,
+             std::vector<std::int32_t>& odd) {
+  const int pairs = divide_up(static_cast<int>(weights.size()) + outputs - 1, 2);
+  for (int p = 0; p < pairs; ++p) {
+    even.push_back(pair_of(weights, 2 * p));
+    odd.push_back(pair_of(weights, 2 * p - 1));
+  }
+}
+
 }  // namespace
 
 PairTaps::PairTaps(const Mask& mask, const SeparableIntegers& weights)
@@ -24,13 +35,8 @@ PairTaps::PairTaps(const Mask& mask, const SeparableIntegers& weights)
       anchor_y_(mask.anchor_y),
       shift_(weights.shift),
       column_start_(weights.column_start) {
-  const int pairs = divide_up(height_ + kPairRows - 1, 2);
-  for (int p = 0; p < pairs; ++p) {
-    even_.push_back(pair_of(weights.column, 2 * p));
-    odd_.push_back(pair_of(weights.column, 2 * p - 1));
-  }
-  for (int j = 0; j < width_; j += 2)
-    row_.push_back(pair_of(weights.row, j));
+  pair_up(weights.column, kPairRows, even_rows_, odd_rows_);
+  pair_up(weights.row, 2, even_columns_, odd_columns_);
 }
 
 }  // namespace convolve

@@ -28,14 +28,19 @@ class PairTaps {
   std::int32_t column_start() const { return column_start_; }
 
   /// Pairs of lines that kPairRows rows read: (0, 1), (2, 3), ...
-  int line_pairs() const { return static_cast<int>(even_.size()); }
+  int line_pairs() const { return static_cast<int>(even_rows_.size()); }
   /// The weights of the first row for each pair of lines; the third row has them a pair later.
-  const std::int32_t* even_rows() const { return even_.data(); }
+  const std::int32_t* even_rows() const { return even_rows_.data(); }
   /// The weights of the second row; the fourth row has them a pair later.
-  const std::int32_t* odd_rows() const { return odd_.data(); }
+  const std::int32_t* odd_rows() const { return odd_rows_.data(); }
 
-  /// Pairs of the row. The last one ends in 0 where the width is odd.
-  const std::vector<std::int32_t>& row() const { return row_; }
+  /// Pairs of columns that two neighbouring outputs of a row read, the first of them an even one:
+  /// (0, 1), (2, 3), ...
+  int column_pairs() const { return static_cast<int>(even_columns_.size()); }
+  /// The weights of even outputs for each pair of columns.
+  const std::int32_t* even_columns() const { return even_columns_.data(); }
+  /// The weights of odd outputs.
+  const std::int32_t* odd_columns() const { return odd_columns_.data(); }
 
  private:
   int width_ = 1;
@@ -44,7 +49,7 @@ class PairTaps {
   int anchor_y_ = 0;
   int shift_ = 0;
   std::int32_t column_start_ = 0;
-  std::vector<std::int32_t> even_, odd_, row_;
+  std::vector<std::int32_t> even_rows_, odd_rows_, even_columns_, odd_columns_;
 };
 
 }  // namespace convolve

@@ -56,7 +56,7 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
     for (int x = 0; x < count; ++x) {
       auto sum = static_cast<std::uint32_t>(start);
       for (int j = 0; j < taps.width(); ++j)
-        sum += static_cast<std::uint32_t>(tap(taps.row().data(), j) * sums[x + j]);
+        sum += static_cast<std::uint32_t>(tap(taps.even_columns(), j) * sums[x + j]);
       const auto word = hn::Set(Words(), static_cast<std::int32_t>(sum));
       out[x] = static_cast<std::uint8_t>(hn::GetLane(code_of(word)));
     }
@@ -74,20 +74,21 @@ struct ColumnSums {
   hn::Vec<Words> lower[kPairRows], upper[kPairRows];
 };
 
-/// The weights of a pair of lines for even and for odd rows.
-struct LineWeights {
-  hn::Vec<Pairs> of_row[2];
+/// Weights of pairs of 16 bits for an output that begins with a pair, and for the next one.
+struct PairWeights {
+  const std::int32_t *even, *odd;
+
+  void advance(int pairs) {
+    even += pairs;
+    odd += pairs;
+  }
 };
 
-HWY_INLINE LineWeights line_weights(const PairTaps& taps, int pair) {
-  return {{set_pairs(taps.even_rows()[pair]), set_pairs(taps.odd_rows()[pair])}};
-}
-
-/// Adds the pair of `lines` to rows kFirst .. kEnd - 1. Rows 2 and 3 begin a pair after rows 0 and
-/// 1, and so take the weights of the pair before.
+/// Adds the pair of `lines`, which meets the first of `weights`, to rows kFirst .. kEnd - 1. Rows 2
+/// and 3 begin a pair after rows 0 and 1, and so take the weights of the pair before.
 template <int kFirst, int kEnd>
-HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const LineWeights& weights,
-                              const LineWeights& before, ColumnSums& sum) {
+HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const PairWeights& weights,
+                              ColumnSums& sum) {
   const Pairs d;
   const hn::Rebind<std::uint8_t, Pairs> d_codes;
   const auto first = hn::PromoteTo(d, hn::LoadU(d_codes, lines[0] + x));
@@ -96,32 +97,32 @@ HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const Lin
   const auto high = hn::InterleaveUpper(d, first, second);
   HWY_UNROLL(4)
   for (int r = kFirst; r < kEnd; ++r) {
-    const auto pair = (r < 2 ? weights : before).of_row[r % 2];
+    const auto pair = set_pairs((r % 2 == 0 ? weights.even : weights.odd)[r < 2 ? 0 : -1]);
     sum.lower[r] = add_pair_products(sum.lower[r], low, pair);
     sum.upper[r] = add_pair_products(sum.upper[r], high, pair);
   }
 }
 
-/// Adds all pairs of lines: kPairs of them, or any number if that is 0. A number known when
-/// compiling leaves no loop.
-template <int kPairs>
+/// Adds all pairs of lines.
 HWY_INLINE void add_line_pairs(const std::uint8_t* const* lines, const PairTaps& taps, int x,
                                ColumnSums& sum) {
-  const int pairs = kPairs > 0 ? kPairs : taps.line_pairs();
-  LineWeights before = line_weights(taps, 0);
-  add_line_pair<0, 2>(lines, x, before, before, sum);
-  HWY_UNROLL(8)
+  const int pairs = taps.line_pairs();
+  PairWeights weights{taps.even_rows(), taps.odd_rows()};
+  add_line_pair<0, 2>(lines, x, weights, sum);
   for (int p = 1; p < pairs - 1; ++p) {
-    const LineWeights weights = line_weights(taps, p);
-    add_line_pair<0, kPairRows>(lines + 2 * p, x, weights, before, sum);
-    before = weights;
+    weights.advance(1);
+    // Hides that the weights lie a step further on: the compiler would keep them in registers, of
+    // which there are too few.
+    asm("" : "+r"(weights.even), "+r"(weights.odd));
+    add_line_pair<0, kPairRows>(lines + 2 * p, x, weights, sum);
   }
-  add_line_pair<2, kPairRows>(lines + 2 * (pairs - 1), x, before, before, sum);
+  weights.advance(1);
+  add_line_pair<2, kPairRows>(lines + 2 * (pairs - 1), x, weights, sum);
 }
 
 /// Column sums of kPairRows rows, from codes `begin` .. `end` - 1 of each line that they read.
 /// Calls `fetch` with each column that begins a vector of sums.
-template <int kPairs, class Fetch>
+template <class Fetch>
 HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
                             int end, const Fetch& fetch, std::int16_t* const* sums) {
   const Pairs d;
@@ -129,8 +130,9 @@ HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& ta
   for (int x = begin; x < end; x += kColumnStep) {
     fetch(x);
     ColumnSums sum = {{start, start, start, start}, {start, start, start, start}};
-    add_line_pairs<kPairs>(lines, taps, x, sum);
+    add_line_pairs(lines, taps, x, sum);
     // Interleaved within blocks of 16 bytes, and put together within them again.
+    HWY_UNROLL(4)
     for (int r = 0; r < kPairRows; ++r)
       hn::Store(hn::ReorderDemote2To(d, hn::ShiftRightSame(sum.lower[r], taps.shift()),
                                      hn::ShiftRightSame(sum.upper[r], taps.shift())),
@@ -138,89 +140,104 @@ HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& ta
   }
 }
 
-template <class Fetch>
-HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
-                            int end, const Fetch& fetch, std::int16_t* const* sums) {
-  if (taps.line_pairs() == 5) return sum_columns<5>(lines, taps, begin, end, fetch, sums);
-  sum_columns<0>(lines, taps, begin, end, fetch, sums);
-}
+/// Vectors of column sums that a step of the row pass reads: enough for its loads to take no longer
+/// than its products.
+constexpr int kRowVectors = 4;
 
-/// Totals of the even and the odd outputs of a vector of sums, and then of the next one.
-using RowTotals = hn::Vec<Words>[4];
+/// Totals of the even and of the odd outputs of each vector of sums.
+using RowTotals = hn::Vec<Words>[kRowVectors][2];
+
+/// Adds the products of a pair of columns to the totals of a vector of sums.
+HWY_INLINE void add_pair(hn::Vec<Pairs> sums, hn::Vec<Pairs> even, hn::Vec<Pairs> odd,
+                         hn::Vec<Words> (&totals)[2]) {
+  totals[0] = add_pair_products(totals[0], even, sums);
+  totals[1] = add_pair_products(totals[1], odd, sums);
+}
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-/// Adds pairs kPair .. kPairs - 1 of some weights to totals that begin at the sums `at`, before the
-/// `next` ones: shifted in registers, as nearly all loads of them would lie in two lines of the
-/// cache.
+/// Adds pairs kPair .. kPairs - 1 of some weights, of which the first begins at the sums `at`:
+/// shifted in registers, as nearly all loads of them would lie in two lines of the cache.
 template <int kPairs, int kPair = 0>
-HWY_INLINE void add_shifted_pairs(const std::int32_t* weights, hn::Vec<Pairs> at,
-                                  hn::Vec<Pairs> next, hn::Vec<Words>& total) {
-  const hn::Vec<Pairs> sums{_mm512_alignr_epi32(next.raw, at.raw, kPair)};
-  total = add_pair_products(total, set_pairs(weights[kPair]), sums);
-  if constexpr (kPair + 1 < kPairs) add_shifted_pairs<kPairs, kPair + 1>(weights, at, next, total);
+HWY_INLINE void add_shifted_pairs(const PairWeights& weights,
+                                  const hn::Vec<Pairs> (&at)[kRowVectors + 1], RowTotals& totals) {
+  const auto even = set_pairs(weights.even[kPair]), odd = set_pairs(weights.odd[kPair]);
+  HWY_UNROLL(4)
+  for (int v = 0; v < kRowVectors; ++v) {
+    const hn::Vec<Pairs> sums{_mm512_alignr_epi32(at[v + 1].raw, at[v].raw, kPair)};
+    add_pair(sums, even, odd, totals[v]);
+  }
+  if constexpr (kPair + 1 < kPairs) add_shifted_pairs<kPairs, kPair + 1>(weights, at, totals);
 }
 
 /// Adds kPairs pairs of weights, of which the first begins at `sums`.
 template <int kPairs>
-HWY_INLINE void add_few_pairs(const std::int32_t* weights, const std::int16_t* sums,
+HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* sums,
                               RowTotals& totals) {
   const Pairs d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  HWY_UNROLL(2)
-  for (int odd = 0; odd < 2; ++odd) {
-    const auto first = hn::LoadU(d, sums + odd), second = hn::LoadU(d, sums + odd + lanes);
-    const auto third = hn::LoadU(d, sums + odd + 2 * lanes);
-    add_shifted_pairs<kPairs>(weights, first, second, totals[odd]);
-    add_shifted_pairs<kPairs>(weights, second, third, totals[2 + odd]);
-  }
-}
-
-/// Adds all pairs of the weights.
-HWY_INLINE void add_pairs(const std::int32_t* weights, int pairs, const std::int16_t* sums,
-                          RowTotals& totals) {
-  for (; pairs >= 4; pairs -= 4, weights += 4, sums += 8)
-    add_few_pairs<4>(weights, sums, totals);
-  if (pairs == 3) return add_few_pairs<3>(weights, sums, totals);
-  if (pairs == 2) return add_few_pairs<2>(weights, sums, totals);
-  if (pairs == 1) return add_few_pairs<1>(weights, sums, totals);
+  hn::Vec<Pairs> at[kRowVectors + 1];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kRowVectors; ++v)
+    at[v] = hn::LoadU(d, sums + v * lanes);
+  // One pair needs no next vector, which could lie behind the line.
+  at[kRowVectors] = kPairs > 1 ? hn::LoadU(d, sums + kRowVectors * lanes) : hn::Zero(d);
+  add_shifted_pairs<kPairs>(weights, at, totals);
 }
 
 #else
 
-/// Adds all pairs of the weights.
-HWY_INLINE void add_pairs(const std::int32_t* weights, int pairs, const std::int16_t* sums,
-                          RowTotals& totals) {
+/// Adds kPairs pairs of weights, of which the first begins at `sums`.
+template <int kPairs>
+HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* sums,
+                              RowTotals& totals) {
   const Pairs d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int j = 0; j < pairs; ++j) {
-    const auto pair = set_pairs(weights[j]);
-    const std::int16_t* const from = sums + 2 * j;
-    totals[0] = add_pair_products(totals[0], pair, hn::LoadU(d, from));
-    totals[1] = add_pair_products(totals[1], pair, hn::LoadU(d, from + 1));
-    totals[2] = add_pair_products(totals[2], pair, hn::LoadU(d, from + lanes));
-    totals[3] = add_pair_products(totals[3], pair, hn::LoadU(d, from + lanes + 1));
+  // Hides that the next pairs lie a step further on: the compiler would keep in memory what it has
+  // loaded, as some of it is wanted again then.
+  asm("" : "+r"(sums));
+  HWY_UNROLL(4)
+  for (int j = 0; j < kPairs; ++j) {
+    const auto even = set_pairs(weights.even[j]), odd = set_pairs(weights.odd[j]);
+    HWY_UNROLL(4)
+    for (int v = 0; v < kRowVectors; ++v)
+      add_pair(load_pairs(sums + 2 * j + v * lanes), even, odd, totals[v]);
   }
 }
 
 #endif
 
+/// Adds all pairs of the weights, four in a step as far as there are so many.
+HWY_INLINE void add_pairs(PairWeights weights, int pairs, const std::int16_t* sums,
+                          RowTotals& totals) {
+  for (; pairs >= 4; pairs -= 4, sums += 8) {
+    add_few_pairs<4>(weights, sums, totals);
+    weights.advance(4);
+  }
+  if (pairs == 3) return add_few_pairs<3>(weights, sums, totals);
+  if (pairs == 2) return add_few_pairs<2>(weights, sums, totals);
+  if (pairs == 1) return add_few_pairs<1>(weights, sums, totals);
+}
+
 /// Codes of `count` outputs of a row from its column sums. Even and odd outputs have vectors of
-/// their own, as their pairs begin at even and odd sums.
+/// their own and read the same pairs of sums, with weights a tap apart.
 HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
                            const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {
-  const int pairs = static_cast<int>(taps.row().size());
-  const std::int32_t* const weights = taps.row().data();
+  const int pairs = taps.column_pairs();
+  const PairWeights weights{taps.even_columns(), taps.odd_columns()};
   with_codes(task.epilogue, task.reciprocals, Sums::kRounded, [=](const auto& codes_of) HWY_ATTR {
-    const Pairs d;
-    const int lanes = static_cast<int>(hn::Lanes(d));
+    const int lanes = static_cast<int>(hn::Lanes(Pairs()));
     const auto first = hn::Set(Words(), start);
-    for (int x = 0; x < count; x += 2 * lanes) {
-      hn::Vec<Words> totals[4] = {first, first, first, first};
+    for (int x = 0; x < count; x += kRowVectors * lanes) {
+      RowTotals totals = {{first, first}, {first, first}, {first, first}, {first, first}};
       add_pairs(weights, pairs, sums + x, totals);
-      const hn::Vec<Words> codes[4] = {codes_of(totals[0]), codes_of(totals[1]),
-                                       codes_of(totals[2]), codes_of(totals[3])};
-      store_codes(Bytes(), pack_even_and_odd(codes), count - x, out + x);
+      HWY_UNROLL(2)
+      for (int v = 0; v < kRowVectors; v += 2) {
+        const hn::Vec<Words> codes[4] = {codes_of(totals[v][0]), codes_of(totals[v][1]),
+                                         codes_of(totals[v + 1][0]), codes_of(totals[v + 1][1])};
+        const int at = x + v * lanes;
+        if (at < count) store_codes(Bytes(), pack_even_and_odd(codes), count - at, out + at);
+      }
     }
   });
 }
