@@ -32,6 +32,7 @@ struct Lines {
   }
 };
 
+/// What most kernels keep in it; what others do stands where they do.
 struct Workspace {
   Lines source;        ///< Source lines as differences from black, ghost cells on both sides.
   Lines intermediate;  ///< Separable: a ring of lines that the row pass made.

@@ -208,11 +208,14 @@ TEST(SplineMask, GridsAreWiderWithEndTaps) {
 
 TEST(SplineMask, RefusesWhatItDoesNotServe) {
   const FrameFormat format = unit::grey(3840, 2160);
-  EXPECT_EQ(spacing_text("gaussian:2,100", format), "none") << "a short factor";
-  EXPECT_EQ(spacing_text("box:301", format), "none") << "rational";
-  EXPECT_EQ(spacing_text("gaussian:100", unit::grey(3840, 2160, 16)), "none") << "16 bits";
-  EXPECT_EQ(spacing_text("gaussian:100", unit::grey(3840, 2160, 10)), "none") << "10 bits";
-  EXPECT_EQ(spacing_text("gaussian:100", format, 200), "none") << "beyond what 16 bits clamp";
+  const FrameFormat ten = unit::grey(3840, 2160, 10), sixteen = unit::grey(3840, 2160, 16);
+  for (const SplineEnds ends : {SplineEnds::kBox, SplineEnds::kTaps}) {
+    EXPECT_EQ(spacing_text("gaussian:2,100", format, 1, ends), "none") << "a short factor";
+    EXPECT_EQ(spacing_text("box:301", format, 1, ends), "none") << "rational";
+    EXPECT_EQ(spacing_text("gaussian:100", sixteen, 1, ends), "none") << "16 bits";
+    EXPECT_EQ(spacing_text("gaussian:100", ten, 1, ends), "none") << "10 bits";
+    EXPECT_EQ(spacing_text("gaussian:100", format, 200, ends), "none") << "a scale too large";
+  }
 }
 
 TEST(SplineMask, AnotherScaleMayNotBeServed) {

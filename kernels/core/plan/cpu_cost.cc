@@ -42,8 +42,7 @@ double pair_products(const Plan& plan, const FrameFormat& format, const Mask& ma
     largest = std::max(largest, std::abs(value));
   bool split = false;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels && may_be_split; ++levels) {
-    const int max_code = largest_code(format);
-    if ((max_code - line_offset(max_code)) << levels > kMost16Bits) continue;
+    if (!fir_lines_fit(largest_code(format), levels)) continue;
     if (plan.rational && largest << (levels - 1) > kMost16Bits) continue;
     split = split || fir_products(mask, levels) < fewest;
     fewest = std::min(fewest, fir_products(mask, levels));
@@ -69,7 +68,7 @@ double dot_products(const Plan& plan, const FrameFormat& format, const Mask& mas
   const double pairs_of_quad = dots == DotProducts::kPairs ? 5.3 : 2;
   if (wide && !bytes) return pairs_of_quad * quads;
   // Sums with bytes less half of their codes fit 32 bits more often.
-  const bool halved = wide && plan.rational && 128 * mask.integer_magnitude < 0x7FFFFFFF;
+  const bool halved = wide && plan.rational && halved_sums_fit(mask.integer_magnitude);
   const int parts = plan.digits > 2 || (wide && !halved) ? 2 : 1;
   return pair_products(plan, format, mask, parts, !wide && parts == 1);
 }

@@ -68,9 +68,10 @@ double products_of(const Mask& mask, int levels, double residual_magnitude) {
 
 /// Products of the weights as they are, of one part or two.
 double exact_products(const Mask& mask, const DigitWeights& weights) {
-  const bool fit = std::all_of(weights.values.begin(), weights.values.end(),
-                               [](std::int32_t value) { return std::abs(value) <= kMost16Bits; });
-  const bool sums_fit = !weights.wide || weights.magnitude * kHalfOfByteCodes < kTwo31;
+  const bool fit = std::all_of(
+      weights.values.begin(), weights.values.end(),
+      [](std::int32_t value) { return value >= -kMost16Bits - 1 && value <= kMost16Bits; });
+  const bool sums_fit = !weights.wide || halved_sums_fit(weights.magnitude);
   return (fit && sums_fit ? 1 : 2) * fir_products(mask, 0);
 }
 

@@ -79,11 +79,6 @@ double largest_weight(const Mask& mask, const std::vector<T>& weights, int level
   return largest;
 }
 
-/// Whether sums of 2^`levels` samples, as lines hold them, fit 16 bits.
-bool sums_fit(int max_code, int levels) {
-  return (max_code - line_offset(max_code)) << levels <= kMost16Bits;
-}
-
 /// Weights whose subfilters fit 16 bits and that keep the contract. The best of some units, as a
 /// slightly larger one may lie much nearer to the weights.
 std::optional<DigitWeights> quantise_for_fir(const FrameFormat& format, const Mask& mask,
@@ -116,6 +111,7 @@ int fir_width(int width, int levels) {
 }
 
 double fir_products(const Mask& mask, int levels) {
+  // Measured for none and from kFewestFirLevels on.
   constexpr double kElse[kMostFirLevels + 1] = {0, 15, 22, 45, 76};
   const double rows = 1.0 * fir_height(mask.height, levels) * fir_subfilters(levels);
   return divide_up(fir_width(mask.width, levels), 2) * rows / (1 << levels) + kElse[levels];
@@ -131,7 +127,7 @@ int choose_fir_levels(const Mask& mask, const DigitWeights& weights, int max_cod
   if (weights.wide) return 0;
   int best = 0;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels)
-    if (fir_products(mask, levels) < fir_products(mask, best) && sums_fit(max_code, levels) &&
+    if (fir_products(mask, levels) < fir_products(mask, best) && fir_lines_fit(max_code, levels) &&
         largest_weight(mask, weights.values, levels) <= kMost16Bits)
       best = levels;
   return best;
@@ -147,7 +143,7 @@ DigitWeights digits_for_fir(const FrameFormat& format, const Mask& mask, double 
   int best = choose_fir_levels(mask, digits, max_code);
   if (digits.wide) return digits;
   for (int levels = kFewestFirLevels; levels <= kMostFirLevels; ++levels) {
-    if (fir_products(mask, levels) >= fir_products(mask, best) || !sums_fit(max_code, levels))
+    if (fir_products(mask, levels) >= fir_products(mask, best) || !fir_lines_fit(max_code, levels))
       continue;
     if (auto made = quantise_for_fir(format, mask, scale, levels, digits.digits)) {
       digits = *std::move(made);

@@ -43,10 +43,21 @@ constexpr bool fir_splits_columns(int levels) {
 /// Half of the codes of a byte: none is further from it.
 inline constexpr int kHalfOfByteCodes = 128;
 
+/// Whether sums of bytes less half of their codes fit 32 bits, if the magnitudes of their weights
+/// add up to `magnitude`.
+constexpr bool halved_sums_fit(double magnitude) {
+  return magnitude * kHalfOfByteCodes < 2147483648.0;
+}
+
 /// Codes up to `max_code` lie in lines of 16 bits less this: half of the codes there are where they
 /// have 12 bits or more, so that those of 16 fit, and sums of 16 lines of those of 12.
 constexpr int line_offset(int max_code) {
   return max_code > 0x7FF ? (max_code + 1) / 2 : 0;
+}
+
+/// Whether sums of 2^`levels` samples, as lines hold them, fit 16 bits.
+constexpr bool fir_lines_fit(int max_code, int levels) {
+  return (max_code - line_offset(max_code)) << levels <= 0x7FFF;
 }
 
 /// 3^levels.

@@ -150,7 +150,8 @@ std::optional<SplineMask> choose_spline_mask(const FrameFormat& format, const Ma
 
 bool spline_mask_serves(const FrameFormat& format, const Mask& mask, const SplineMask& spline,
                         double scale) {
-  // The kernel clamps values in 16 bits, so the gain must keep them there.
+  // CUDA's kernel clamps values in 16 bits, so the gain must keep them there. Both backends have
+  // one rule.
   constexpr double kMostGain = 100;
   if (is_rational(format, mask, scale) || std::fabs(scale) * mask.magnitude > kMostGain)
     return false;

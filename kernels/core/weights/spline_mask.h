@@ -49,7 +49,8 @@ struct KnotSpacing {
 inline constexpr int kLeastSpacing = 2;
 /// With knots this far apart the weights of the analysis still fit 16 bits.
 inline constexpr int kMostSpacing = 32;
-/// Least spacing of the cross term: its intervals are read as whole words of four bytes.
+/// Least spacing of the cross term: CUDA reads its intervals as whole words of four bytes, and the
+/// CPU has code for each spacing from here on.
 inline constexpr int kLeastCrossSpacing = 4;
 
 /// A mask as three fits; that of the cross term has neither box nor end taps.

@@ -20,8 +20,7 @@ std::int32_t part_of(std::int32_t weight, int part, int parts) {
 /// The fewest parts whose numbers fit 16 bits; two or more where sums leave 32 bits even of codes
 /// less half of those of a byte.
 int parts_of(const DigitWeights& weights) {
-  constexpr double kTwo31 = 2147483648.0;
-  const bool sums_fit = !weights.wide || weights.magnitude * kHalfOfByteCodes < kTwo31;
+  const bool sums_fit = !weights.wide || halved_sums_fit(weights.magnitude);
   for (int parts = sums_fit ? 1 : 2; parts < kMostDigits; ++parts)
     if (std::all_of(weights.values.begin(), weights.values.end(), [parts](std::int32_t weight) {
           return fits_16_bits(part_of(weight, parts - 1, parts));

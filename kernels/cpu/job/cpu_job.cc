@@ -267,7 +267,7 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
     case Work::kBytes:
       return bytes_->filter(piece.bytes, area, worker);
     case Work::kSpline:
-      return;  // run_spline() has done it.
+      return;  // Not an area's work: run_spline() does it.
     case Work::kFilter:
       break;
   }

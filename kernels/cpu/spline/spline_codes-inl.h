@@ -106,6 +106,7 @@ HWY_INLINE void draw_codes(const ComponentTask& task, const GridLines& grid,
 HWY_INLINE void draw_codes(const ComponentTask& task, const GridLines& grid,
                            const SplineTaps& cross, const float* coefficients, int columns,
                            std::uint8_t* out) {
+  static_assert(kLeastCrossSpacing == 4 && kMostSpacing == 32, "a case for each spacing");
   switch (cross.spacing()) {
     case 4:
       return draw_codes<4>(task, grid, {cross, coefficients}, columns, out);

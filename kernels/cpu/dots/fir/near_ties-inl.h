@@ -50,9 +50,9 @@ class NearTies {
 
   /// The exact sum for output row `row`, column `x`, whose approximate sum is `sum`.
   HWY_INLINE double exact_sum(int row, int x, std::int32_t sum) const {
-    const ApproximateWeights& approximate = *taps_.fir().approximate();
+    const ApproximateWeights& weights = *taps_.fir().approximate();
     const std::int64_t residual = residual_sum(taps_.fir().residuals(), bytes_ + row, x);
-    const std::int64_t values = approximate.unit * (std::int64_t{sum} - approximate.start);
+    const std::int64_t values = weights.unit * (std::int64_t{sum} - weights.start);
     return static_cast<double>(values + residual) + start_;
   }
 
