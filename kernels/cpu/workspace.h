@@ -32,7 +32,8 @@ struct Lines {
   }
 };
 
-/// What most kernels keep in it; what others do stands where they do.
+/// Scratch lines of a worker. Their names and comments say what kernels of floats keep in them;
+/// other kernels keep bytes, knots or whole sums in lines of the same sizes.
 struct Workspace {
   Lines source;        ///< Source lines as differences from black, ghost cells on both sides.
   Lines intermediate;  ///< Separable: a ring of lines that the row pass made.
