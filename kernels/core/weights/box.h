@@ -29,7 +29,7 @@ std::optional<BoxWeight> box_weight(const Mask& mask);
 bool box_sums_fit(const FrameFormat& format, const Mask& mask);
 
 /// True for boxes over bytes whose rows the CPU sums before their columns, in registers
-/// (kernels/cpu/box_narrow-inl.h), where a NarrowBoxDivision serves.
+/// (kernels/cpu/box/box_narrow-inl.h), where a NarrowBoxDivision serves.
 constexpr bool is_narrow_box(int width, int height) {
   constexpr int kMostRows = 8;  // Their sums stay in the cache of the first level.
   return (width == 3 || width == 5) && height <= kMostRows;

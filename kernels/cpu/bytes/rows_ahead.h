@@ -13,6 +13,10 @@
 
 namespace convolve {
 
+/// Where rows are fetched to, by the numbers of __builtin_prefetch(): to the second cache where a
+/// kernel's own lines fill the first.
+enum class FetchTo : int { kSecondCache = 2, kFirstCache = 3 };
+
 /// Rows that a kernel reads and writes next.
 class RowsAhead {
  public:
@@ -46,6 +50,7 @@ class RowsAhead {
 
   /// To be called where cells `x` .. `x` + `count` - 1 of `width` cells of part `part` are next:
   /// fetches a share of each row, so that all of it has been fetched when all parts are done.
+  template <FetchTo kTo = FetchTo::kFirstCache>
   void fetch(int part, int width, int x, int count) const {
     // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
     // one.
@@ -60,9 +65,9 @@ class RowsAhead {
     }
     for (unsigned at = (begin + kCacheLine - 1) & ~(kCacheLine - 1); at < end; at += kCacheLine) {
       for (int r = 0; r < sources_; ++r)
-        __builtin_prefetch(source_[r] + at);
+        __builtin_prefetch(source_[r] + at, 0, static_cast<int>(kTo));
       for (int r = 0; r < outputs_; ++r)
-        __builtin_prefetch(output_[r] + at, 1);
+        __builtin_prefetch(output_[r] + at, 1, static_cast<int>(kTo));
     }
   }
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/cpu/box_bytes.h"
+#include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/dots/coarsened_dots.h"
 #include "kernels/cpu/dots/separable_dots.h"
 

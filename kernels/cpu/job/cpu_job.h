@@ -11,7 +11,7 @@
 #include "kernels/core/plan/backend.h"
 #include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/alpha_weighted.h"
-#include "kernels/cpu/box.h"
+#include "kernels/cpu/box/box.h"
 #include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"

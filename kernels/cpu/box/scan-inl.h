@@ -23,21 +23,14 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET != HWY_SCALAR
+
 /// Modulo 2^16 or 2^32.
 template <class D>
 struct Scan {
   hn::Vec<D> sums;
   hn::Vec<D> total;  ///< The last of them, in all lanes.
 };
-
-#if HWY_TARGET == HWY_SCALAR
-
-template <class D>
-HWY_INLINE Scan<D> scan_of(D, hn::Vec<D> v) {
-  return {v, v};
-}
-
-#else
 
 /// Each block's last lane in all its lanes.
 template <class D>
@@ -54,12 +47,24 @@ HWY_INLINE hn::Vec<D> totals_of_blocks(D d, hn::Vec<D> v) {
 /// Every block of `v` as many blocks on; the first ones become 0.
 template <int kBlocks, class D>
 HWY_INLINE hn::Vec<D> move_blocks(D d, hn::Vec<D> v) {
-  const hn::Repartition<std::int32_t, D> d_words;
-  constexpr std::size_t kWords = kBlocks * 4;
-  const auto at = hn::Iota(d_words, -static_cast<std::int32_t>(kWords));
-  const auto from = hn::IndicesFromVec(d_words, hn::Max(at, hn::Zero(d_words)));
-  const auto moved = hn::TableLookupLanes(hn::BitCast(d_words, v), from);
-  return hn::BitCast(d, hn::IfThenZeroElse(hn::FirstN(d_words, kWords), moved));
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  constexpr __mmask16 kMoved = static_cast<__mmask16>(0xFFFF << (kBlocks * 4));
+  constexpr int kFrom = kBlocks == 1 ? 0x90 : kBlocks == 2 ? 0x40 : 0;
+  return hn::Vec<D>{_mm512_maskz_shuffle_i32x4(kMoved, v.raw, v.raw, kFrom)};
+#else
+  static_assert(kBlocks == 1, "other vectors have one block or two");
+  return hn::ConcatLowerLower(d, v, hn::Zero(d));
+#endif
+}
+
+/// The last block in all blocks.
+template <class D>
+HWY_INLINE hn::Vec<D> spread_last_block(D d, hn::Vec<D> v) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  return hn::Vec<D>{_mm512_shuffle_i32x4(v.raw, v.raw, 0xFF)};
+#else
+  return hn::ConcatUpperUpper(d, v, v);
+#endif
 }
 
 template <class D>
@@ -74,13 +79,10 @@ HWY_INLINE Scan<D> scan_of(D d, hn::Vec<D> v) {
   if constexpr (kBlocks == 1) {
     return {v, own};
   } else {
-    auto sum = hn::Add(own, move_blocks<1>(d, own));
-    if constexpr (kBlocks == 4) sum = hn::Add(sum, move_blocks<2>(d, sum));
-    const hn::Repartition<std::int32_t, D> d_words;
-    const auto last = hn::IndicesFromVec(
-        d_words, hn::Set(d_words, static_cast<std::int32_t>(hn::Lanes(d_words)) - 1));
-    return {hn::Add(v, hn::Sub(sum, own)),
-            hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d_words, sum), last))};
+    auto before = move_blocks<1>(d, own);
+    if constexpr (kBlocks == 4)
+      before = hn::Add(hn::Add(before, move_blocks<2>(d, own)), move_blocks<3>(d, own));
+    return {hn::Add(v, before), spread_last_block(d, hn::Add(before, own))};
   }
 }
 

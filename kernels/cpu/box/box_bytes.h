@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Masks whose weights are all equal, for samples of 8 bits: running sums of codes in whole numbers,
-// down the columns and then along each row, many columns at a time. The time does not depend on the
+// Masks whose weights are all equal, for samples of 8 bits: sums of codes in whole numbers, each
+// made of those above, many columns at a time. The time of a row hardly depends on the
 // mask's size.
 #pragma once
 
@@ -9,15 +9,11 @@
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
 
-#include "kernels/cpu/box.h"
+#include "kernels/cpu/box/box.h"
 #include "kernels/cpu/bytes/byte_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
-
-/// Windows that are made and then finished at a time: they stay in the cache of the first level
-/// with the sums of a row.
-inline constexpr int kBoxWindows = 1024;
 
 /// Mask and scratch memory of a job.
 class BoxBytes final : public ByteFilter {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/box.h"
+#include "kernels/cpu/box/box.h"
 
 #include "kernels/cpu/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/box.cc"
+#define HWY_TARGET_INCLUDE "kernels/cpu/box/box.cc"
 #include <hwy/foreach_target.h>  // Must come before highway.h.
 #include <hwy/highway.h>
 
