@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The CPU backend beside OpenCV (Debian's and PyPI's newest), FFmpeg and gaussianblur.
+"""The CPU backend beside OpenCV (Debian's and PyPI's newest), FFmpeg and gaussianblur, and boxes
+beside a copy of the frame.
 
     bench_cpu.py [--build=build-cpu] [--rounds=7] [--threads=1] [--cells=REGEX] [--json=FILE]
 
@@ -25,7 +26,7 @@ import sys
 import numpy
 
 from cells import FORMATS, SIZES, all_cells
-from contenders import Ffmpeg, OpenCv, gaussianblur, newest_opencv, ours
+from contenders import Copy, Ffmpeg, OpenCv, gaussianblur, newest_opencv, ours
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "peers"))
@@ -50,6 +51,7 @@ def contenders(build):
         found.append(gaussianblur(build))
     else:
         print("no gaussianblur")
+    found.append(Copy())
     return found
 
 

@@ -2,6 +2,7 @@
 """Who is timed by bench_cpu. Each has a name and measure(cell, threads): milliseconds a frame, or
 None where it does not do that."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy
 
@@ -59,6 +61,33 @@ def gaussianblur(build):
     return Pipeline(build, "gaussianblur", lambda cell, threads:
                     f"gaussianblur sigma={cell.value:g}"
                     if cell.kind == "gaussian" and cell.format == "AYUV" else None)
+
+
+class Copy:
+    """Frames copied by the C library, so many that none is in the cache when its turn comes again:
+    what boxes, whose time hardly depends on their size, are measured by."""
+
+    name = "copy"
+    FRAMES = 8
+
+    def __init__(self):
+        self._frames = {}
+
+    def measure(self, cell, threads):
+        if cell.kind != "box" or cell.format != "GRAY8" or threads != 1:
+            return None
+        width, height = SIZES[cell.size]
+        if cell.size not in self._frames:
+            random = numpy.random.default_rng(3)
+            self._frames[cell.size] = [
+                (random.integers(0, 256, width * height, numpy.uint8),
+                 numpy.ones(width * height, numpy.uint8)) for _ in range(self.FRAMES)]
+        copied, begin = 0, time.perf_counter()
+        while time.perf_counter() - begin < SECONDS:
+            for source, destination in self._frames[cell.size]:
+                ctypes.memmove(destination.ctypes.data, source.ctypes.data, source.size)
+                copied += 1
+        return 1e3 * (time.perf_counter() - begin) / copied
 
 
 class OpenCv:
