@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sums next to the ends of 32 bits: white and black pictures under masks whose weights, and what
-// the epilogue adds to their products, just fit there or just do not.
+// the epilogue adds to their products, just fit there or just do not; and boxes whose sums floats
+// do not hold.
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "kernels/convolver.h"
 #include "kernels/reference/reference.h"
+#include "tests/kernels/chains.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/frame_buffer.h"
 #include "tests/kernels/test_masks.h"
@@ -85,6 +88,46 @@ TEST(LargeSums, LessHalfOfTheCodesDoNotWrap) {
                 << mask->name << " code " << code << " bias " << bias;
       }
 }
+
+// Sums of boxes that floats do not hold, from 2^24 on, by divisors of both kinds and under every
+// border.
+class LargeBoxSums : public ::testing::TestWithParam<Levels> {};
+
+TEST_P(LargeBoxSums, AreExact) {
+  const FrameFormat format =
+      make_format(Arrangement::kPacked1, kBytes, GetParam(), kWidth, kHeight);
+  GuardedFrame source(format, 0, false), made(format, 0, false), wanted(format, 0, false);
+  const FrameView& view = source.view();
+  Random random(5);
+  for (int y = 0; y < kHeight; ++y)
+    for (int x = 0; x < kWidth; ++x)
+      view.data[0][y * view.pitch[0] + x] = static_cast<std::uint8_t>(random.integer(0, 255));
+  auto device = open_device(BackendKind::kCpu, {});
+  ASSERT_TRUE(device.ok());
+  for (const char* box :
+       {"box:255,259", "box:257,257", "box:258,257", "box:301,901", "box:901,301"})
+    for (const Border border :
+         {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect, Border::kWrap}) {
+      const TestMaskPtr mask = parsed_mask(box);
+      Options options;
+      options.kernel = KernelKind::kBox;
+      auto convolver = Convolver::create(format, mask->mask, options, device.value());
+      ASSERT_TRUE(convolver.ok()) << convolver.status().message();
+      RunArguments arguments;
+      arguments.border = border;
+      ASSERT_TRUE(convolver.value()->run(view, made.view(), arguments).ok());
+      ASSERT_TRUE(device.value()->finish().ok());
+      reference_run(view, wanted.view(), mask->mask, arguments);
+      EXPECT_EQ(differing_bytes(made.view(), wanted.view()), 0u)
+          << box << ", border " << static_cast<int>(border);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxSums, ::testing::Values(Levels::kFull, Levels::kLimited),
+                         [](const auto& row) {
+                           return row.param == Levels::kFull ? "of_full_levels"
+                                                             : "of_limited_levels";
+                         });
 
 // Sums of four, eight and sixteen weights at the ends of 16 bits, and rows that differ most.
 TEST(LargeSums, SplitRowsDoNotWrap) {

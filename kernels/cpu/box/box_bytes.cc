@@ -94,7 +94,7 @@ class BoxRows {
       if (!task_.parts[k].filtered) continue;
       const std::int32_t* const columns = lines_.columns[k];
       std::int32_t window = std::accumulate(columns, columns + mask_.width, 0) -
-                            Windows::black(task_.parts[k].task) * mask_.width * mask_.height;
+                            Windows::black(task_.parts[k]) * mask_.width * mask_.height;
       for (int i = 0; i < area_.width; ++i) {
         window += columns[i + mask_.width] - columns[i];
         lines_.windows[k][window_place<Sum>(i)] = static_cast<Sum>(window);

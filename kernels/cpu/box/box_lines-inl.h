@@ -112,8 +112,9 @@ class Divider {
 /// True if the codes of all parts are made by a Divider.
 HWY_INLINE bool divides_narrowly(const RowTask& task) {
   return std::all_of(task.groups, task.groups + task.count, [](const ByteTask& group) {
-    return std::all_of(group.parts, group.parts + group.count,
-                       [](const BytePart& part) { return !part.filtered || part.division.serves; });
+    return std::all_of(group.parts, group.parts + group.count, [](const BytePart& part) {
+      return !part.filtered || part.narrow_division.serves;
+    });
   });
 }
 

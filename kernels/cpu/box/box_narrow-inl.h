@@ -142,7 +142,7 @@ class NarrowBoxRows {
       std::uint8_t* const out =
           task_.lies_alone() ? part.task.dst_row(area_.y + y) + area_.x : lines_.codes[k];
       codes[0][k] = out;
-      const Divider divider(part.division);
+      const Divider divider(part.narrow_division);
       const NarrowSums sums = sums_of(n, k);
       for_each_run(n, k, [=](const std::uint8_t* cells, int begin, int end) HWY_ATTR {
         finish_windows<kWidth>(cells, begin, end, sums, divider, out);

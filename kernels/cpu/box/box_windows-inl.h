@@ -131,11 +131,65 @@ HWY_INLINE hn::Vec<Bytes> pack_step(const hn::Vec<Words> (&codes)[4]) {
 
 #endif
 
-/// Windows of differences from black, of 32 bits.
+/// True if the codes of windows of 32 bits are made by a division of whole numbers: where floats do
+/// not hold all windows, or need remainders for their quotients.
+HWY_INLINE bool divides_whole([[maybe_unused]] const BytePart& part) {
+#if HWY_TARGET == HWY_SCALAR
+  return false;
+#else
+  const ComponentTask& task = part.task;
+  const bool quick_in_float =
+      task.epilogue.in_float &&
+      rounding_of(task.epilogue.narrow, task.reciprocals.narrow) != Rounding::kRemainder;
+  return part.division.direct && !part.division.ties && !quick_in_float;
+#endif
+}
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Codes of windows as box_code() makes them, of divisions that are direct and have no ties.
+class WholeDivider {
+ public:
+  explicit WholeDivider(const BoxDivision& division)
+      : offset_(hn::Set(Words(), static_cast<std::int32_t>(division.offset))),
+        reciprocal_(hn::Set(Unsigned(), division.reciprocal)),
+        shift_(division.shift) {}
+
+  HWY_INLINE hn::Vec<Words> operator()(hn::Vec<Words> windows) const {
+    const hn::RepartitionToWide<Unsigned> d_wide;
+    const auto numerators = hn::BitCast(Unsigned(), hn::Add(windows, offset_));
+    const auto odd_numerators =
+        hn::BitCast(Unsigned(), hn::ShiftRight<32>(hn::BitCast(d_wide, numerators)));
+    const auto even = hn::ShiftRight<32>(hn::MulEven(numerators, reciprocal_));
+    const auto odd = hn::MulEven(odd_numerators, reciprocal_);
+    const auto upper = hn::OddEven(hn::BitCast(Unsigned(), odd), hn::BitCast(Unsigned(), even));
+    return hn::BitCast(Words(), hn::ShiftRightSame(upper, shift_));
+  }
+
+ private:
+  using Unsigned = hn::RebindToUnsigned<Words>;
+
+  hn::Vec<Words> offset_;
+  hn::Vec<Unsigned> reciprocal_;
+  int shift_;
+};
+
+#endif
+
+/// Calls `use` with a function from a vector of windows of 32 bits to codes.
+template <class Use>
+HWY_INLINE void with_window_codes(const BytePart& part, const Use& use) {
+#if HWY_TARGET != HWY_SCALAR
+  if (divides_whole(part)) return use(WholeDivider(part.division));
+#endif
+  with_codes(part.task.epilogue, part.task.reciprocals, Sums::kExact, use);
+}
+
+/// Windows of 32 bits: of differences from black, or of codes where divides_whole().
 struct WideWindows {
   using Sum = std::int32_t;
 
-  static int black(const ComponentTask& task) { return task.black; }
+  static int black(const BytePart& part) { return divides_whole(part) ? 0 : part.task.black; }
 
   /// Changes windows `begin` .. `end` - 1, of which the one before is changed by `change`, and
   /// makes their codes. Returns the change of the last one. Calls `fetch(i)` where windows from `i`
@@ -144,8 +198,7 @@ struct WideWindows {
   static HWY_INLINE std::int32_t finish(const BytePart& part, const WindowRow<Sum> row, int begin,
                                         int end, std::int32_t change,
                                         [[maybe_unused]] const Fetch& fetch) {
-    const ComponentTask& task = part.task;
-    with_codes(task.epilogue, task.reciprocals, Sums::kExact, [&](const auto codes_of) HWY_ATTR {
+    with_window_codes(part, [&](const auto codes_of) HWY_ATTR {
 #if HWY_TARGET == HWY_SCALAR
       for (int i = begin; i < end; ++i) {
         change += row.gained[i + row.width] - row.gained[i] - row.lost[i + row.width] + row.lost[i];
@@ -212,14 +265,14 @@ struct WideWindows {
 struct NarrowWindows {
   using Sum = std::uint16_t;
 
-  static int black(const ComponentTask&) { return 0; }
+  static int black(const BytePart&) { return 0; }
 
   /// As WideWindows has it, but that changes are modulo 2^16.
   template <class Fetch>
   static HWY_INLINE std::int32_t finish(const BytePart& part, const WindowRow<Sum> row, int begin,
                                         int end, std::int32_t change, const Fetch& fetch) {
     const WidePairs d;
-    const Divider divider(part.division);
+    const Divider divider(part.narrow_division);
     auto changes = hn::Set(d, static_cast<Sum>(change));
     for (int x = begin; x < end; x += kPrefetched) {
       fetch(x);

@@ -14,8 +14,10 @@ namespace convolve {
 struct BytePart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
-  DigitEpilogue digits;        ///< `general` is the task's; the rest is of forms of dot products.
-  NarrowBoxDivision division;  ///< Of kernel box, in the place of the epilogue if it serves.
+  DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
+  /// Of kernel box, in the place of the epilogue where they serve and take less time.
+  NarrowBoxDivision narrow_division;
+  BoxDivision division;
 };
 
 /// Components of a plane that share step and size (see ComponentGroup): their samples are parted

@@ -82,10 +82,11 @@ void CpuJob::set_epilogue(BytePart& part, const Component& component,
         make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
   else
     part.digits.general = epilogue_of(component, arguments);
-  if (const BoxWeight* weight = weights_->as<BoxWeight>())
-    part.division = make_narrow_division(
-        make_box_division(component, mask(), *weight, scale, bias, plan_.rational),
-        mask().taps() * component.max_code());
+  if (const BoxWeight* weight = weights_->as<BoxWeight>()) {
+    part.division = make_box_division(component, mask(), *weight, scale, bias, plan_.rational);
+    part.narrow_division =
+        make_narrow_division(part.division, mask().taps() * component.max_code());
+  }
   part.task.epilogue = part.digits.general;
   part.task.reciprocals = make_reciprocals(part.task.epilogue);
 }
