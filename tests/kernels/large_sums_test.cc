@@ -89,45 +89,80 @@ TEST(LargeSums, LessHalfOfTheCodesDoNotWrap) {
       }
 }
 
-// Sums of boxes that floats do not hold, from 2^24 on, by divisors of both kinds and under every
-// border.
-class LargeBoxSums : public ::testing::TestWithParam<Levels> {};
+struct BoxFrames {
+  const char* name;
+  Arrangement arrangement;
+  Levels levels;
+};
 
-TEST_P(LargeBoxSums, AreExact) {
-  const FrameFormat format =
-      make_format(Arrangement::kPacked1, kBytes, GetParam(), kWidth, kHeight);
-  GuardedFrame source(format, 0, false), made(format, 0, false), wanted(format, 0, false);
-  const FrameView& view = source.view();
+// Sums of boxes that floats do not hold, by odd and even divisors and under every border.
+class LargeBoxSums : public ::testing::TestWithParam<BoxFrames> {
+ protected:
+  /// Filters `source` by `box`.
+  void filter(const TestMask& box, double scale, Border border, const FrameView& source,
+              const FrameView& made) {
+    auto device = open_device(BackendKind::kCpu, {});
+    ASSERT_TRUE(device.ok());
+    Options options;
+    options.kernel = KernelKind::kBox;
+    options.scale = scale;
+    auto convolver = Convolver::create(format_, box.mask, options, device.value());
+    ASSERT_TRUE(convolver.ok()) << convolver.status().message();
+    arguments_.scale = scale;
+    arguments_.border = border;
+    ASSERT_TRUE(convolver.value()->run(source, made, arguments_).ok());
+    ASSERT_TRUE(device.value()->finish().ok());
+  }
+
+  /// Each byte of the picture becomes what `code` returns.
+  template <class Code>
+  static void fill(const FrameView& frame, const Code& code) {
+    for (int y = 0; y < frame.format.planes[0].rows; ++y)
+      for (int x = 0; x < frame.format.planes[0].row_bytes; ++x)
+        frame.data[0][y * frame.pitch[0] + x] = static_cast<std::uint8_t>(code());
+  }
+
+  const FrameFormat format_ =
+      make_format(GetParam().arrangement, kBytes, GetParam().levels, kWidth, kHeight);
+  RunArguments arguments_;
+};
+
+TEST_P(LargeBoxSums, AreThoseOfTheReference) {
+  GuardedFrame source(format_, 0, false), made(format_, 0, false), wanted(format_, 0, false);
   Random random(5);
-  for (int y = 0; y < kHeight; ++y)
-    for (int x = 0; x < kWidth; ++x)
-      view.data[0][y * view.pitch[0] + x] = static_cast<std::uint8_t>(random.integer(0, 255));
-  auto device = open_device(BackendKind::kCpu, {});
-  ASSERT_TRUE(device.ok());
-  for (const char* box :
-       {"box:255,259", "box:257,257", "box:258,257", "box:301,901", "box:901,301"})
-    for (const Border border :
-         {Border::kReplicate, Border::kZero, Border::kMirror, Border::kReflect, Border::kWrap}) {
-      const TestMaskPtr mask = parsed_mask(box);
-      Options options;
-      options.kernel = KernelKind::kBox;
-      auto convolver = Convolver::create(format, mask->mask, options, device.value());
-      ASSERT_TRUE(convolver.ok()) << convolver.status().message();
-      RunArguments arguments;
-      arguments.border = border;
-      ASSERT_TRUE(convolver.value()->run(view, made.view(), arguments).ok());
-      ASSERT_TRUE(device.value()->finish().ok());
-      reference_run(view, wanted.view(), mask->mask, arguments);
-      EXPECT_EQ(differing_bytes(made.view(), wanted.view()), 0u)
-          << box << ", border " << static_cast<int>(border);
-    }
+  fill(source.view(), [&random] { return random.integer(0, 255); });
+  struct Case {
+    const char* box;
+    Border border;
+    double scale;
+  };
+  for (const Case& c :
+       {Case{"box:257", Border::kReplicate, 1}, Case{"box:257", Border::kZero, 1},
+        Case{"box:257", Border::kReflect, 1}, Case{"box:257", Border::kWrap, 1},
+        Case{"box:257", Border::kMirror, 1.0 / 3}, Case{"box:258,257", Border::kMirror, 1},
+        Case{"box:301,901", Border::kMirror, 1}}) {
+    const TestMaskPtr box = parsed_mask(c.box);
+    filter(*box, c.scale, c.border, source.view(), made.view());
+    reference_run(source.view(), wanted.view(), box->mask, arguments_);
+    EXPECT_EQ(differing_bytes(made.view(), wanted.view()), 0u)
+        << c.box << ", border " << static_cast<int>(c.border) << ", scale " << c.scale;
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxSums, ::testing::Values(Levels::kFull, Levels::kLimited),
-                         [](const auto& row) {
-                           return row.param == Levels::kFull ? "of_full_levels"
-                                                             : "of_limited_levels";
-                         });
+// 255 x 2901 x 2901 and half a divisor are more than 2^31.
+TEST_P(LargeBoxSums, OfWhiteAreWhite) {
+  GuardedFrame source(format_, 0, false), made(format_, 0, false);
+  fill(source.view(), [] { return 255; });
+  filter(*parsed_mask("box:2901"), 1, Border::kReplicate, source.view(), made.view());
+  EXPECT_EQ(differing_bytes(made.view(), source.view()), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Boxes, LargeBoxSums,
+    ::testing::Values(BoxFrames{"full_levels", Arrangement::kPacked1, Levels::kFull},
+                      BoxFrames{"limited_levels", Arrangement::kPacked1, Levels::kLimited},
+                      BoxFrames{"copied_alpha", Arrangement::kRgba, Levels::kFull}),
+    [](const auto& row) { return row.param.name; });
 
 // Sums of four, eight and sixteen weights at the ends of 16 bits, and rows that differ most.
 TEST(LargeSums, SplitRowsDoNotWrap) {

@@ -35,7 +35,7 @@ using NarrowTag = hn::ScalableTag<std::uint16_t>;
 inline constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(NarrowTag()));
 
 /// The lines of a worker. Windows have 16 bits where a Divider makes their codes, as twice as many
-/// are added at once, or else 32, less black.
+/// are added at once, or else 32, less black unless divides_whole().
 template <class Sum>
 struct BoxLines {
   std::uint8_t* line[kMaxComponents];     ///< Codes of a row, ghost cells included,

@@ -132,7 +132,7 @@ HWY_INLINE hn::Vec<Bytes> pack_step(const hn::Vec<Words> (&codes)[4]) {
 #endif
 
 /// True if the codes of windows of 32 bits are made by a division of whole numbers: where floats do
-/// not hold all windows, or need remainders for their quotients.
+/// not hold what their quotients meet, or need remainders for them.
 HWY_INLINE bool divides_whole([[maybe_unused]] const BytePart& part) {
 #if HWY_TARGET == HWY_SCALAR
   return false;
