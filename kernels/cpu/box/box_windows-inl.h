@@ -267,7 +267,8 @@ struct NarrowWindows {
 
   static int black(const BytePart&) { return 0; }
 
-  /// As WideWindows has it, but that changes are modulo 2^16.
+  /// Changes windows `begin` .. `end` - 1, of which the one before is changed by `change`, and
+  /// divides them. Returns the change of the last one. Both changes are modulo 2^16.
   template <class Fetch>
   static HWY_INLINE std::int32_t finish(const BytePart& part, const WindowRow<Sum> row, int begin,
                                         int end, std::int32_t change, const Fetch& fetch) {
