@@ -149,6 +149,26 @@ TEST_P(LargeBoxSums, AreThoseOfTheReference) {
   }
 }
 
+// Black rows beside white ones, so that windows change as fast as they can.
+TEST_P(LargeBoxSums, OfStripesAreThoseOfTheReference) {
+  GuardedFrame source(format_, 0, false), made(format_, 0, false), wanted(format_, 0, false);
+  Random random(7);
+  const int bytes = source.view().format.planes[0].row_bytes;
+  for (int stripe = 4; stripe <= 16; stripe *= 2) {
+    int at = 0;
+    fill(source.view(), [&] {
+      const int row = at++ / bytes;
+      return random.integer(0, 400) == 0 ? 99 : row / stripe % 2 * 255;
+    });
+    for (const char* text : {"box:4001,9", "box:2801,13", "box:257"}) {
+      const TestMaskPtr box = parsed_mask(text);
+      filter(*box, 1, Border::kReplicate, source.view(), made.view());
+      reference_run(source.view(), wanted.view(), box->mask, arguments_);
+      EXPECT_EQ(differing_bytes(made.view(), wanted.view()), 0u) << text << ", " << stripe;
+    }
+  }
+}
+
 // 255 x 2901 x 2901 and half a divisor are more than 2^31.
 TEST_P(LargeBoxSums, OfWhiteAreWhite) {
   GuardedFrame source(format_, 0, false), made(format_, 0, false);

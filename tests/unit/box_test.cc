@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "kernels/core/base/epilogue.h"
@@ -107,6 +108,7 @@ TEST(Box, PlainDivisionsNeedNeitherClampNorTies) {
   EXPECT_TRUE(large.direct);
   EXPECT_FALSE(large.plain) << "by 21 bits";
 }
+
 /// Every sum of every odd box whose sums have 16 bits, but for a few whose reciprocals are too
 /// coarse.
 TEST(Box, NarrowDivisionsAreExact) {
@@ -144,6 +146,113 @@ TEST(Box, NarrowDivisionsThatDoNotServe) {
   EXPECT_FALSE(serves("box:3", 1, 0.5)) << "clamped";
   EXPECT_FALSE(serves("box:3", 2, 0)) << "multiplied";
   EXPECT_FALSE(serves("box:17", 1, 0)) << "sums of more than 16 bits";
+}
+
+/// The code that a FloatBoxDivision makes of a sum that is kept less `base` divisors; -1 if what is
+/// kept or made leaves its mantissa.
+int float_code(const FloatBoxDivision& d, std::int64_t sum, int base) {
+  const std::int64_t kept = d.empty + sum - base * static_cast<std::int64_t>(d.divisor);
+  const auto in_mantissa = [](std::int64_t bits) {
+    return bits >= FloatBoxDivision::kCodeBits && bits < FloatBoxDivision::kCodeBits + (1 << 23);
+  };
+  if (!in_mantissa(kept)) return -1;
+  const auto bits = static_cast<std::int32_t>(kept);
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  value = std::fma(value, d.reciprocal, d.offset);
+  std::int32_t made;
+  std::memcpy(&made, &value, sizeof made);
+  if (!in_mantissa(made)) return -1;
+  return made - FloatBoxDivision::kCodeBits - (d.based ? FloatBoxDivision::kRaise : 0) + base;
+}
+
+/// Tests the sums of `smallest` .. `largest` next to which codes change, and both ends.
+void expect_float_codes(const FloatBoxDivision& d, const Component& c, int area,
+                        std::int64_t smallest, std::int64_t largest, int base) {
+  const auto test = [&](std::int64_t sum) {
+    if (sum < smallest || sum > largest) return;
+    ASSERT_EQ(float_code(d, sum, base), exact_code(c, 1, area, c.black, area, sum))
+        << area << ", " << sum << " less " << base;
+  };
+  test(smallest);
+  test(largest);
+  for (std::int64_t code = 0; code <= 255; ++code) {
+    test((2 * code + 1) * area / 2);
+    test((2 * code + 1) * area / 2 + 1);
+  }
+}
+
+/// All odd boxes whose sums fit a mantissa, but for those whose reciprocals are too coarse.
+TEST(Box, FloatDivisionsAreExact) {
+  Component c = grey(8, 8).planes[0].components[0];
+  int boxes = 0, served = 0;
+  for (int width = 3; width <= 181; width += 2)
+    for (int height = width; height <= 181; height += 2) {
+      const Mask mask = mask_of("box:" + std::to_string(width) + "," + std::to_string(height));
+      const int area = width * height;
+      for (const int black : {0, 16, 128}) {
+        c.black = black;
+        const FloatBoxDivision d = make_float_division(division_of(c, mask), 255 * area, 0);
+        ++boxes;
+        if (!d.serves || d.based) continue;
+        ++served;
+        expect_float_codes(d, c, area, 0, 255 * area, 0);
+        if (HasFatalFailure()) return;
+      }
+    }
+  EXPECT_GT(served, boxes * 9 / 10);
+}
+
+/// Larger boxes whose sums differ from that of their base as much as they may.
+TEST(Box, FloatDivisionsWithABaseAreExact) {
+  Component c = grey(8, 8).planes[0].components[0];
+  int boxes = 0, served = 0;
+  for (int side = 183; side <= 1401; side += 2) {
+    const int width = side % 3 == 0 ? 2 * side + 1 : side;
+    const int area = side * width, change = 4 * 255 * width;
+    const Mask mask = mask_of("box:" + std::to_string(width) + "," + std::to_string(side));
+    for (const int black : {0, 16}) {
+      c.black = black;
+      const FloatBoxDivision d =
+          make_float_division(division_of(c, mask), std::int64_t{255} * area, change);
+      ++boxes;
+      if (!d.serves) continue;
+      ASSERT_TRUE(d.based);
+      ++served;
+      for (const int base : {0, 1, 100, 254, 255}) {
+        const std::int64_t first = std::int64_t{base} * area - area / 2, last = first + area - 1;
+        expect_float_codes(d, c, area, std::max<std::int64_t>(first - change, 0),
+                           std::min(last + change, std::int64_t{255} * area), base);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+  EXPECT_GT(served, boxes * 6 / 10);
+}
+
+TEST(Box, FloatDivisionsThatDoNotServe) {
+  const Component c = grey(8, 8).planes[0].components[0];
+  const auto serves = [&c](const char* mask, double scale, double bias) {
+    const Mask box = mask_of(mask);
+    return make_float_division(division_of(c, box, scale, bias), box.taps() * std::int64_t{255},
+                               4 * 255 * box.width)
+        .serves;
+  };
+  EXPECT_TRUE(serves("box:31", 1, 0));
+  EXPECT_TRUE(serves("box:1001", 1, 0));
+  EXPECT_TRUE(serves("box:31", 1. / 3, 0)) << "divided by more than its taps";
+  EXPECT_FALSE(serves("box:32", 1, 0)) << "ties";
+  EXPECT_FALSE(serves("box:31", 1, 0.5)) << "clamped";
+  EXPECT_FALSE(serves("box:31", 2, 0)) << "multiplied";
+  EXPECT_FALSE(serves("box:2901", 1, 0)) << "a divisor of nearly all of a mantissa";
+  const BoxDivision division = division_of(c, mask_of("box:257"));
+  const std::int64_t divisor = division.divisor;
+  EXPECT_TRUE(make_float_division(division, 255 * divisor, 60 * divisor).serves);
+  EXPECT_FALSE(make_float_division(division, 255 * divisor, 64 * divisor).serves)
+      << "sums that leave a mantissa";
+  const BoxDivision small = division_of(c, mask_of("box:31"), 1. / 37);
+  EXPECT_FALSE(make_float_division(small, 1 << 23, 127 * std::int64_t{small.divisor}).serves)
+      << "codes that change by more than a base's raise";
 }
 
 // As a float, the inverse of every divisor: next to all multiples, where quotients change.

@@ -57,6 +57,27 @@ void set_inverse(BoxDivision& d) {
   d.inverse_raise = static_cast<double>(d.inverse) * d.divisor < 1 ? 1 : 0;
 }
 
+constexpr std::int64_t kTwo23 = 1 << 23;
+
+/// For sums that are `smallest` .. `largest` when `start` is added to them.
+FloatBoxDivision float_division(std::int64_t divisor, std::int64_t start, std::int64_t smallest,
+                                std::int64_t largest) {
+  FloatBoxDivision made;
+  // A multiple of the divisor that is added to a sum adds a whole number to its quotient.
+  const std::int64_t raised = (kTwo23 - smallest + divisor - 1) / divisor;
+  largest += raised * divisor;
+  made.empty =
+      static_cast<std::int32_t>(FloatBoxDivision::kCodeBits - kTwo23 + raised * divisor + start);
+  made.divisor = static_cast<float>(divisor);
+  made.reciprocal = static_cast<float>(1.0 / static_cast<double>(divisor));
+  made.offset = static_cast<float>(kTwo23 - raised);
+  // The product is exact: its factors have 24 bits each. Quotients are multiples of 1 / divisor,
+  // and none comes nearer to a tie than half of that, as the divisor is odd.
+  const double product = static_cast<double>(made.reciprocal) * static_cast<double>(divisor);
+  made.serves = largest < 2 * kTwo23 && std::abs(product - 1) * static_cast<double>(largest) < 0.5;
+  return made;
+}
+
 }  // namespace
 
 std::optional<BoxWeight> box_weight(const Mask& mask) {
@@ -141,6 +162,24 @@ NarrowBoxDivision make_narrow_division(const BoxDivision& division, std::int64_t
   // What the reciprocal is too large by moves no quotient if it adds up to less than 1 / divisor.
   narrow.serves = reciprocal < kTwo16 && (reciprocal * divisor - power) * largest < power;
   return narrow;
+}
+
+FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t largest,
+                                     std::int64_t change) {
+  const std::int64_t divisor = division.divisor;
+  // What is rounded to nearest is the division without the half of a divisor that is for rounding
+  // down.
+  const std::int64_t start = static_cast<std::int64_t>(division.offset) - divisor / 2;
+  if (!division.direct || division.ties || divisor >= kTwo23 || std::abs(start) >= kTwo23)
+    return {};
+  const FloatBoxDivision whole = float_division(divisor, start, start, start + largest);
+  if (whole.serves) return whole;
+  const std::int64_t reach = divisor / 2 + change;
+  FloatBoxDivision based = float_division(divisor, start, -reach, reach);
+  based.based = true;
+  based.serves = based.serves && reach / divisor < FloatBoxDivision::kRaise - 1;
+  based.offset += FloatBoxDivision::kRaise;
+  return based;
 }
 
 }  // namespace convolve

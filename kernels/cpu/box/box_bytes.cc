@@ -28,15 +28,37 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds the codes of a line to the sums of columns `begin` .. `end` - 1; both are read in whole
-/// vectors.
-HWY_INLINE void add_line(const std::uint8_t* line, int begin, int end, std::int32_t* columns) {
+/// Rows that are added to the sums of columns together.
+constexpr int kAddedRows = 2 * kBoxRows;
+
+/// Adds the codes of `count` rows, kAddedRows at most, to the sums of columns `begin` .. `end` - 1;
+/// all are read in whole vectors.
+HWY_INLINE void add_rows(const std::uint8_t* const* rows, int count, int begin, int end,
+                         std::int32_t* columns) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = begin; i < end; ++i)
+    for (int r = 0; r < count; ++r)
+      columns[i] += rows[r][i];
+#else
   const Words d;
-  const hn::Rebind<std::uint8_t, Words> d_codes;
-  for (int i = begin; i < end; i += static_cast<int>(hn::Lanes(d)))
-    hn::Store(hn::Add(hn::Load(d, columns + i), hn::PromoteTo(d, hn::LoadU(d_codes, line + i))), d,
-              columns + i);
+  const hn::Rebind<std::uint8_t, WidePairs> d_codes;
+  const hn::Half<WidePairs> d_half;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int i = begin; i < end; i += 2 * lanes) {
+    auto sums = hn::PromoteTo(WidePairs(), hn::LoadU(d_codes, rows[0] + i));
+    for (int r = 1; r < count; ++r)
+      sums = hn::Add(sums, hn::PromoteTo(WidePairs(), hn::LoadU(d_codes, rows[r] + i)));
+    std::int32_t* const at = columns + i;
+    const auto lower = hn::PromoteTo(d, hn::LowerHalf(d_half, sums));
+    const auto upper = hn::PromoteTo(d, hn::UpperHalf(d_half, sums));
+    hn::Store(hn::Add(hn::Load(d, at), lower), d, at);
+    hn::Store(hn::Add(hn::Load(d, at + lanes), upper), d, at + lanes);
+  }
+#endif
 }
+
+/// Masks of so many rows lose rows that the second cache may have no longer.
+constexpr int kTall = 200;
 
 /// Rows of an area.
 template <class Windows>
@@ -44,77 +66,138 @@ class BoxRows {
  public:
   using Stored = std::uint8_t;
   using Sum = typename Windows::Sum;
-  static constexpr int kRows = 1;
+  static constexpr int kRows = kBoxRows;
 
   BoxRows(const RowTask& task, int group, const Area& area, const Workspace& workspace,
           const BoxMask& mask)
       : task_(task.groups[group]),
         area_(area),
-        lines_(workspace),
+        lines_(workspace, area.width + mask.width),
         mask_(mask),
         cells_(area.width + mask.width),
         top_(area.y - mask.anchor_y),
-        source_(task_, area.x - mask.anchor_x - 1, cells_, {kWindowStep, mask.width + kWindowStep}),
+        source_(task_, area.x - mask.anchor_x - 1, cells_, {kWindowStep, 2 * kWindowStep}),
+        runs_(source_.runs_of_two(area.width, mask.width)),
         ahead_(task, group, area) {}
 
-  void filter(int y, int, const std::uint8_t* (*codes)[kMaxComponents]) {
+  void filter(int y, int rows, const std::uint8_t* (*codes)[kMaxComponents]) {
     if (y == 0 && !start()) return;
-    const int gained = top_ + y + mask_.height - 1;
-    source_.load(gained, lines_.line);
-    if (y > 0) source_.load(top_ + y - 1, lines_.above);
-    ahead_.next_block(gained + kRowsAhead, 1, area_.y + y + kRowsAhead);
-    for (int k = 0; k < task_.count; ++k) {
-      std::uint8_t* const out =
-          task_.lies_alone() ? task_.parts[k].task.dst_row(area_.y + y) + area_.x : lines_.codes[k];
-      codes[0][k] = out;
-      if (task_.parts[k].filtered) finish_row(k, y, out);
+    const int lost = top_ + y - 1, gained = lost + mask_.height;
+    for (int r = 0; r < rows; ++r) {
+      source_.load(gained + r, lines_.gained[r]);
+      source_.load(lost + r, lines_.lost[r]);
     }
-    copy_others(task_, area_, y, lines_.line, codes[0]);
+    ahead_.next_block(gained + kBoxRows, kBoxRows, area_.y + y + kBoxRows);
+    if (mask_.height >= kTall) ahead_.add_sources(lost + kBoxRows, kBoxRows);
+    for (int k = 0; k < task_.count; ++k) {
+      for (int r = 0; r < rows; ++r)
+        codes[r][k] = out_row(k, y, r);
+      if (task_.parts[k].filtered) finish_rows(k, y, rows);
+    }
+    for (int r = 0; r < rows; ++r)
+      copy_others(task_, area_, y + r, lines_.gained[r], codes[r]);
   }
 
  private:
-  /// Makes windows of the rows below the mask but its last one, which the first row then gains
-  /// while it loses nothing. False if the frame is no longer wanted.
+  /// Makes windows of the rows below the mask where it begins, a row above the area. False if the
+  /// frame is no longer wanted.
   bool start() {
     for (int k = 0; k < task_.count; ++k)
       std::fill_n(lines_.columns[k], cells_, 0);
-    for (int i = 0; i < mask_.height - 1; ++i) {
+    for (int i = 0; i < mask_.height; i += kAddedRows) {
       if (task_.parts[0].task.stopped()) return false;
-      source_.load(top_ + i, lines_.line);
-      for (int k = 0; k < task_.count; ++k)
-        if (task_.parts[k].filtered)
-          source_.for_each_run(cells_, [&](int begin, int end, bool in_picture) HWY_ATTR {
-            const std::uint8_t* const line = lines_.line[k];
-            add_line(in_picture ? source_.in_picture(top_ + i, line) : line, begin, end,
-                     lines_.columns[k]);
-          });
+      add_to_columns(top_ - 1 + i, std::min(kAddedRows, mask_.height - i));
     }
     for (int k = 0; k < task_.count; ++k) {
-      std::memset(lines_.above[k], 0, static_cast<std::size_t>(cells_));
       if (!task_.parts[k].filtered) continue;
       const std::int32_t* const columns = lines_.columns[k];
-      std::int32_t window = std::accumulate(columns, columns + mask_.width, 0) -
-                            Windows::black(task_.parts[k]) * mask_.width * mask_.height;
-      for (int i = 0; i < area_.width; ++i) {
-        window += columns[i + mask_.width] - columns[i];
-        lines_.windows[k][window_place<Sum>(i)] = static_cast<Sum>(window);
+      std::int32_t sum = std::accumulate(columns, columns + mask_.width, 0);
+      for (int i = 0; i < round_up(area_.width, kWindowStep); ++i) {
+        if (i < area_.width) sum += columns[i + mask_.width] - columns[i];
+        Windows::put(task_.parts[k], mask_.width * mask_.height, sum, i, window_line(k));
       }
     }
     return true;
   }
 
-  /// Changes the windows of part `k` to those of row `y`, and makes their codes.
-  void finish_row(int k, int y, std::uint8_t* out) {
-    std::int32_t change = 0;
-    source_.for_each_run(area_.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
-      WindowRow<Sum> row = {lines_.line[k], lines_.above[k], mask_.width, lines_.windows[k], out};
-      if (in_picture) row.gained = source_.in_picture(top_ + y + mask_.height - 1, row.gained);
-      if (in_picture && y > 0) row.lost = source_.in_picture(top_ + y - 1, row.lost);
-      if (begin == 0) change = first_change(row);
-      change = Windows::finish(task_.parts[k], row, begin, end, change, [&](int i) {
-        ahead_.fetch(k, area_.width, i, std::min(kPrefetched, end - i));
+  /// Adds `count` picture rows from `y` on to the sums of columns.
+  void add_to_columns(int y, int count) {
+    const auto lines = [this](int r) {
+      return r < kBoxRows ? lines_.gained[r] : lines_.lost[r - kBoxRows];
+    };
+    for (int r = 0; r < count; ++r)
+      source_.load(y + r, lines(r));
+    for (int k = 0; k < task_.count; ++k) {
+      if (!task_.parts[k].filtered) continue;
+      source_.for_each_run(cells_, [&](int begin, int end, bool in_picture) HWY_ATTR {
+        const std::uint8_t* rows[kAddedRows];
+        for (int r = 0; r < count; ++r) {
+          rows[r] = lines(r)[k];
+          if (in_picture) rows[r] = source_.in_picture(y + r, rows[r]);
+        }
+        add_rows(rows, count, begin, end, lines_.columns[k]);
       });
+    }
+  }
+
+  /// Cell 0 of a row: of the line that it is copied to, or where it would be in the picture.
+  struct RowCells {
+    const std::uint8_t* line;
+    const std::uint8_t* in_picture;
+
+    const std::uint8_t* at(bool picture) const { return picture ? in_picture : line; }
+  };
+
+  /// The cells of picture row `y`.
+  RowCells cells_of(int y, const std::uint8_t* line) const {
+    return {line, source_.in_picture(y, line)};
+  }
+
+  /// Changes the windows of part `k` to those of row `y` and the next ones, and makes their codes.
+  void finish_rows(int k, int y, int count) {
+    const int lost = top_ + y - 1, gained = lost + mask_.height;
+    RowCells lost_cells[kBoxRows], gained_cells[kBoxRows];
+    WindowRow rows[kBoxRows];
+    std::int32_t changes[kBoxRows];
+    for (int r = 0; r < kBoxRows; ++r) {
+      // In place of rows behind the area one is gained and lost, which changes nothing.
+      const bool in_area = r < count;
+      lost_cells[r] = cells_of(lost + (in_area ? r : 0), lines_.lost[in_area ? r : 0][k]);
+      gained_cells[r] = in_area ? cells_of(gained + r, lines_.gained[r][k]) : lost_cells[r];
+      changes[r] = first_sum(gained_cells[r]) - first_sum(lost_cells[r]);
+      rows[r].out = in_area ? out_row(k, y, r) : lines_.codes[r][k];
+    }
+    for (int n = 0; n < runs_.count; ++n) {
+      const StepRun& run = runs_.runs[n];
+      for (int r = 0; r < kBoxRows; ++r) {
+        rows[r].gained_before = gained_cells[r].at(run.first_in_picture);
+        rows[r].gained_last = gained_cells[r].at(run.last_in_picture) + mask_.width;
+        rows[r].lost_before = lost_cells[r].at(run.first_in_picture);
+        rows[r].lost_last = lost_cells[r].at(run.last_in_picture) + mask_.width;
+      }
+      Windows::finish(task_.parts[k], rows, window_line(k), run.begin, run.end, changes,
+                      [&](int i) {
+                        ahead_.fetch<FetchTo::kSecondCache>(k, area_.width, i,
+                                                            std::min(kPrefetched, run.end - i));
+                      });
+    }
+  }
+
+  /// Where row `r` of a block that begins at row `y` becomes codes.
+  std::uint8_t* out_row(int k, int y, int r) const {
+    return task_.lies_alone() ? task_.parts[k].task.dst_row(area_.y + y + r) + area_.x
+                              : lines_.codes[r][k];
+  }
+
+  WindowLine<Sum> window_line(int k) const { return {lines_.windows[k], lines_.bases[k]}; }
+
+  /// The sum of the cells below the mask in the window before window 0.
+  std::int32_t first_sum(const RowCells& cells) const {
+    std::int32_t sum = 0;
+    source_.for_each_run(mask_.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
+      sum += sum_of_cells(cells.at(in_picture), begin, end);
     });
+    return sum;
   }
 
   const ByteTask& task_;
@@ -124,6 +207,7 @@ class BoxRows {
   int cells_;  ///< Of a row: those below all windows, and one before them.
   int top_;    ///< Picture row of the first row that is added.
   SourceRows source_;
+  StepRuns runs_;
   RowsAhead ahead_;
 };
 
@@ -136,6 +220,7 @@ void box_bytes(const RowTask& task, const BoxMask& mask, const Area& area,
     return mask.width == 3 ? walk_rows<NarrowBoxRows<3>>(task, area, workspaces, mask)
                            : walk_rows<NarrowBoxRows<5>>(task, area, workspaces, mask);
   }
+  if (have_bases(task)) return walk_rows<BoxRows<BasedWindows>>(task, area, workspaces, mask);
 #endif
   walk_rows<BoxRows<WideWindows>>(task, area, workspaces, mask);
 }
@@ -151,9 +236,8 @@ HWY_EXPORT(box_bytes);
 
 namespace {
 
-/// Lines of a worker beside the codes that rows become, which lie where other kernels have sums.
-constexpr int kLines = 4 * kMaxComponents;
-static_assert(kMaxComponents <= kBlockRows);
+/// Lines of a worker: see BoxLines.
+constexpr int kLines = 6 * kMaxComponents;
 
 }  // namespace
 
@@ -176,7 +260,7 @@ Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, 
   shape.intermediate_lines = ring;
   shape.cell_bytes = sizeof(std::int32_t);
   shape.strip_width = std::min(made.strip_width_, round_up(widest, kStripStep));
-  shape.source_width = shape.strip_width + mask.width;
+  shape.source_width = code_line_bytes(shape.strip_width + mask.width);
   shape.source_lines = kLines;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);
   if (!workspaces.ok()) return workspaces.status();

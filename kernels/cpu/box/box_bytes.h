@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include "kernels/core/base/round.h"
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/mask/mask.h"
@@ -15,6 +16,9 @@
 
 namespace convolve {
 
+/// Rows that windows are changed by together.
+inline constexpr int kBoxRows = 4;
+
 /// Mask and scratch memory of a job.
 class BoxBytes final : public ByteFilter {
  public:
@@ -24,6 +28,10 @@ class BoxBytes final : public ByteFilter {
 
   /// `format`: the largest frames. kOutOfMemory.
   static Result<BoxBytes> make(const FrameFormat& format, const BoxMask& mask, int workers);
+
+  /// Bytes from line to line of `cells` codes, of which kBoxRows share a line of a workspace: a
+  /// vector may be read behind each.
+  static constexpr int code_line_bytes(int cells) { return round_up(cells, 64) + 64; }
 
   int strip_width() const override { return strip_width_; }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/workspace.h"
@@ -35,22 +36,28 @@ using NarrowTag = hn::ScalableTag<std::uint16_t>;
 inline constexpr int kColumnStep = static_cast<int>(hn::MaxLanes(NarrowTag()));
 
 /// The lines of a worker. Windows have 16 bits where a Divider makes their codes, as twice as many
-/// are added at once, or else 32, less black unless divides_whole().
+/// are added at once, or else 32: see empty_window().
 template <class Sum>
 struct BoxLines {
-  std::uint8_t* line[kMaxComponents];     ///< Codes of a row, ghost cells included,
-  std::uint8_t* above[kMaxComponents];    ///< of the one that the mask has left,
-  std::uint8_t* codes[kMaxComponents];    ///< and those that a row becomes.
-  Sum* windows[kMaxComponents];           ///< Sums of the codes below the mask.
-  std::int32_t* columns[kMaxComponents];  ///< Sums that the first windows are made of.
+  std::uint8_t* gained[kBoxRows][kMaxComponents];  ///< Codes of a row, ghost cells included,
+  std::uint8_t* lost[kBoxRows][kMaxComponents];    ///< of the one that the mask has left,
+  std::uint8_t* codes[kBoxRows][kMaxComponents];   ///< and those that a row becomes.
+  Sum* windows[kMaxComponents];                    ///< Sums of the codes below the mask,
+  std::uint8_t* bases[kMaxComponents];             ///< and what they are kept less: BasedWindows.
+  std::int32_t* columns[kMaxComponents];           ///< Sums that the first windows are made of.
 
-  explicit BoxLines(const Workspace& workspace) {
+  /// Lines of `cells` codes with ghost cells.
+  BoxLines(const Workspace& workspace, int cells) {
+    const std::ptrdiff_t bytes = BoxBytes::code_line_bytes(cells);
     for (int k = 0; k < kMaxComponents; ++k) {
-      line[k] = workspace.source.at<std::uint8_t>(k);
-      above[k] = workspace.source.at<std::uint8_t>(kMaxComponents + k);
-      windows[k] = workspace.source.at<Sum>(2 * kMaxComponents + k);
-      columns[k] = workspace.source.at<std::int32_t>(3 * kMaxComponents + k);
-      codes[k] = workspace.sums.at<std::uint8_t>(k);
+      for (int r = 0; r < kBoxRows; ++r) {
+        gained[r][k] = workspace.source.at<std::uint8_t>(k) + r * bytes;
+        lost[r][k] = workspace.source.at<std::uint8_t>(kMaxComponents + k) + r * bytes;
+        codes[r][k] = workspace.source.at<std::uint8_t>(2 * kMaxComponents + k) + r * bytes;
+      }
+      windows[k] = workspace.source.at<Sum>(3 * kMaxComponents + k);
+      bases[k] = workspace.source.at<std::uint8_t>(4 * kMaxComponents + k);
+      columns[k] = workspace.source.at<std::int32_t>(5 * kMaxComponents + k);
     }
   }
 };

@@ -125,7 +125,7 @@ class NarrowBoxRows {
       : task_(task.groups[group]),
         area_(area),
         workspace_(workspace),
-        lines_(workspace),
+        lines_(workspace, area.width + kWidth),
         height_(mask.height),
         top_(area.y - mask.anchor_y),
         source_(task_, area.x - mask.anchor_x, area.width + kWidth - 1,
@@ -135,12 +135,12 @@ class NarrowBoxRows {
   void filter(int y, int, const std::uint8_t* (*codes)[kMaxComponents]) {
     if (y == 0) start();
     const int n = y + height_ - 1;
-    source_.load(top_ + n, lines_.line);
+    source_.load(top_ + n, lines_.gained[0]);
     ahead_.next_block(top_ + n + kRowsAhead, 1, area_.y + y + kRowsAhead);
     for (int k = 0; k < task_.count; ++k) {
       const BytePart& part = task_.parts[k];
       std::uint8_t* const out =
-          task_.lies_alone() ? part.task.dst_row(area_.y + y) + area_.x : lines_.codes[k];
+          task_.lies_alone() ? part.task.dst_row(area_.y + y) + area_.x : lines_.codes[0][k];
       codes[0][k] = out;
       const Divider divider(part.narrow_division);
       const NarrowSums sums = sums_of(n, k);
@@ -148,7 +148,7 @@ class NarrowBoxRows {
         finish_windows<kWidth>(cells, begin, end, sums, divider, out);
       });
     }
-    copy_others(task_, area_, y, lines_.line, codes[0]);
+    copy_others(task_, area_, y, lines_.gained[0], codes[0]);
   }
 
  private:
@@ -157,7 +157,7 @@ class NarrowBoxRows {
     for (int k = 0; k < task_.count; ++k)
       std::fill_n(lines_.windows[k], round_up(area_.width, kColumnStep), std::uint16_t{0});
     for (int n = 0; n < height_ - 1; ++n) {
-      source_.load(top_ + n, lines_.line);
+      source_.load(top_ + n, lines_.gained[0]);
       ahead_.next_block(top_ + n + kRowsAhead, 1, area_.y + area_.height);
       for (int k = 0; k < task_.count; ++k)
         for_each_run(n, k, [&](const std::uint8_t* cells, int begin, int end) HWY_ATTR {
@@ -171,7 +171,7 @@ class NarrowBoxRows {
   HWY_INLINE void for_each_run(int n, int k, const Use& use) const {
     if (!task_.parts[k].filtered) return;
     source_.for_each_run(area_.width, [&](int begin, int end, bool in_picture) HWY_ATTR {
-      const std::uint8_t* const line = lines_.line[k];
+      const std::uint8_t* const line = lines_.gained[0][k];
       const std::uint8_t* const cells = in_picture ? source_.in_picture(top_ + n, line) : line;
       for (int x = begin; x < end; x += kNarrowPrefetched) {
         const int fetched = std::min(kNarrowPrefetched, end - x);

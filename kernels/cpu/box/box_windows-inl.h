@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The windows of a row made of those of the row above, many columns at a time, for boxes of any
-// size. A row that the mask gains and one that it loses change each window by what the first has
-// below the mask less what the second had there; from one column to the next that change differs by
-// four cells only, and the scan of these differences is all that is to be done along a row. They
-// fit 16 bits, so that a vector has twice as many as of windows of 32 bits.
+// The windows of a row made of those of the row above, many columns and four rows at a time, for
+// boxes of any size. A row that the mask gains and one that it loses change each window by what the
+// first has below the mask less what the second had there; from one column to the next that change
+// differs by four cells only, and the scan of these differences is all that is to be done along a
+// row. They fit 16 bits, so that a vector has twice as many as of windows of 32 bits.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -19,10 +19,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
+#include "kernels/cpu/box/box_codes-inl.h"
 #include "kernels/cpu/box/box_lines-inl.h"
 #include "kernels/cpu/box/scan-inl.h"
-#include "kernels/cpu/bytes/byte_codes-inl.h"
 #include "kernels/cpu/bytes/pack_words-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
 
@@ -32,19 +33,18 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Columns between two prefetches: few enough to spread them over a row, and four cache lines, so
-/// that the loop over columns is seldom left.
-inline constexpr int kPrefetched = 256;
+/// Columns between two prefetches: a cache line of each row. More of them at once would wait for
+/// memory.
+inline constexpr int kPrefetched = 64;
 
-/// A row of windows of `width` columns, and the rows of cells that the mask gains and loses there.
-/// Cell i is the first one of window i - 1, so that window i lacks it and has cell i + width.
-template <class Sum>
+/// What a row of windows is made of those of the row above: for each window the cell before it and
+/// its last one in the row that the mask gains, and in the row that it loses.
 struct WindowRow {
-  const std::uint8_t* gained;
-  const std::uint8_t* lost;
-  int width;
-  Sum* windows;
-  std::uint8_t* out;  ///< Codes of the windows.
+  const std::uint8_t* gained_before;
+  const std::uint8_t* gained_last;
+  const std::uint8_t* lost_before;
+  const std::uint8_t* lost_last;
+  std::uint8_t* out;  ///< Where the codes of the windows go to.
 };
 
 #if HWY_TARGET == HWY_SCALAR
@@ -74,30 +74,22 @@ constexpr int window_place(int i) {
   return i - in_step + in_step % kVectors * (kWindowStep / kVectors) + in_step / kVectors;
 }
 
-/// By what the window before window 0 changes.
-template <class Sum>
-HWY_INLINE std::int32_t first_change(const WindowRow<Sum>& row) {
-  std::int32_t change = 0;
+/// The sum of cells `begin` .. `end` - 1, which are read in whole vectors.
+HWY_INLINE std::int32_t sum_of_cells(const std::uint8_t* cells, int begin, int end) {
 #if HWY_TARGET == HWY_SCALAR
-  for (int i = 0; i < row.width; ++i)
-    change += row.gained[i] - row.lost[i];
+  return std::accumulate(cells + begin, cells + end, 0);
 #else
   const hn::Repartition<std::uint64_t, Bytes> d;
-  const hn::RebindToSigned<decltype(d)> d_signed;
-  auto gained = hn::Zero(d), lost = hn::Zero(d);
-  for (int i = 0; i < row.width; i += kWindowStep) {
-    const auto below =
-        hn::FirstN(Bytes(), static_cast<std::size_t>(std::min(kWindowStep, row.width - i)));
-    const auto sums = [&](const std::uint8_t* cells) HWY_ATTR {
-      return hn::SumsOf8(hn::IfThenElseZero(below, hn::LoadU(Bytes(), cells + i)));
-    };
-    gained = hn::Add(gained, sums(row.gained));
-    lost = hn::Add(lost, sums(row.lost));
+  auto sums = hn::Zero(d);
+  for (int i = begin; i < end; i += kWindowStep) {
+    const auto summed =
+        hn::FirstN(Bytes(), static_cast<std::size_t>(std::min(kWindowStep, end - i)));
+    sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(summed, hn::LoadU(Bytes(), cells + i))));
   }
-  change = static_cast<std::int32_t>(
-      hn::GetLane(hn::SumOfLanes(d_signed, hn::BitCast(d_signed, hn::Sub(gained, lost)))));
+  const hn::RebindToSigned<decltype(d)> d_signed;
+  return static_cast<std::int32_t>(
+      hn::GetLane(hn::SumOfLanes(d_signed, hn::BitCast(d_signed, sums))));
 #endif
-  return change;
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -108,12 +100,11 @@ struct Differences {
   hn::Vec<WidePairs> of_both;  ///< With those of windows 0, 2, 4... added: -1020 .. 1020.
 };
 
-template <class Sum>
-HWY_INLINE Differences differences_of(const WindowRow<Sum>& row, int i) {
+HWY_INLINE Differences differences_of(const WindowRow& row, int i) {
   const auto pairs = [](const std::uint8_t* cells)
                          HWY_ATTR { return hn::BitCast(WidePairs(), hn::LoadU(Bytes(), cells)); };
-  const auto gained = pairs(row.gained + i + row.width), not_gained = pairs(row.gained + i);
-  const auto lost = pairs(row.lost + i + row.width), not_lost = pairs(row.lost + i);
+  const auto gained = pairs(row.gained_last + i), not_gained = pairs(row.gained_before + i);
+  const auto lost = pairs(row.lost_last + i), not_lost = pairs(row.lost_before + i);
   const auto upper = [](auto v) HWY_ATTR { return hn::ShiftRight<8>(v); };
   const auto odd =
       hn::Sub(hn::Add(upper(gained), upper(not_lost)), hn::Add(upper(not_gained), upper(lost)));
@@ -122,142 +113,161 @@ HWY_INLINE Differences differences_of(const WindowRow<Sum>& row, int i) {
   return {odd, hn::Add(odd, hn::Sub(mixed, hn::ShiftLeft<8>(odd)))};
 }
 
-/// Codes of a step, clamped to bytes, in the order of the columns.
-HWY_INLINE hn::Vec<Bytes> pack_step(const hn::Vec<Words> (&codes)[4]) {
-  HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,
-                                                             2, 6, 10, 14, 3, 7, 11, 15};
-  return hn::TableLookupBytes(pack_words(codes), hn::LoadDup128(Bytes(), kTransposed));
-}
-
-#endif
-
-/// True if the codes of windows of 32 bits are made by a division of whole numbers: where floats do
-/// not hold what their quotients meet, or need remainders for them.
-HWY_INLINE bool divides_whole([[maybe_unused]] const BytePart& part) {
-#if HWY_TARGET == HWY_SCALAR
-  return false;
-#else
-  const ComponentTask& task = part.task;
-  const bool quick_in_float =
-      task.epilogue.in_float &&
-      rounding_of(task.epilogue.narrow, task.reciprocals.narrow) != Rounding::kRemainder;
-  return part.division.direct && !part.division.ties && !quick_in_float;
-#endif
-}
-
-#if HWY_TARGET != HWY_SCALAR
-
-/// Codes of windows as box_code() makes them, of divisions that are direct and have no ties.
-class WholeDivider {
- public:
-  explicit WholeDivider(const BoxDivision& division)
-      : offset_(hn::Set(Words(), static_cast<std::int32_t>(division.offset))),
-        reciprocal_(hn::Set(Unsigned(), division.reciprocal)),
-        shift_(division.shift) {}
-
-  HWY_INLINE hn::Vec<Words> operator()(hn::Vec<Words> windows) const {
-    const hn::RepartitionToWide<Unsigned> d_wide;
-    const auto numerators = hn::BitCast(Unsigned(), hn::Add(windows, offset_));
-    const auto odd_numerators =
-        hn::BitCast(Unsigned(), hn::ShiftRight<32>(hn::BitCast(d_wide, numerators)));
-    const auto even = hn::ShiftRight<32>(hn::MulEven(numerators, reciprocal_));
-    const auto odd = hn::MulEven(odd_numerators, reciprocal_);
-    const auto upper = hn::OddEven(hn::BitCast(Unsigned(), odd), hn::BitCast(Unsigned(), even));
-    return hn::BitCast(Words(), hn::ShiftRightSame(upper, shift_));
-  }
-
- private:
-  using Unsigned = hn::RebindToUnsigned<Words>;
-
-  hn::Vec<Words> offset_;
-  hn::Vec<Unsigned> reciprocal_;
-  int shift_;
+/// By what the windows of a step, of 32 bits, change.
+struct StepChange {
+  hn::Vec<Words> last;  ///< The last one of each lane,
+  hn::Vec<Pairs> both;  ///< and by what more than others: see Differences.
+  hn::Vec<Pairs> odd;
 };
 
-#endif
-
-/// Calls `use` with a function from a vector of windows of 32 bits to codes.
-template <class Use>
-HWY_INLINE void with_window_codes(const BytePart& part, const Use& use) {
-#if HWY_TARGET != HWY_SCALAR
-  if (divides_whole(part)) return use(WholeDivider(part.division));
-#endif
-  with_codes(part.task.epilogue, part.task.reciprocals, Sums::kExact, use);
+/// `before` is the change of the window before, in all lanes, and becomes that of the last one.
+HWY_INLINE StepChange change_of(const WindowRow& row, int i, std::int32_t* before) {
+  const Differences differences = differences_of(row, i);
+  const auto both = hn::BitCast(Pairs(), differences.of_both);
+  const auto scan = scan_of(
+      Words(), add_pair_products(hn::Zero(Words()), both, hn::Set(Pairs(), std::int16_t{1})));
+  const auto change = hn::Load(Words(), before);
+  hn::Store(hn::Add(change, scan.total), Words(), before);
+  return {hn::Add(change, scan.sums), both, hn::BitCast(Pairs(), differences.odd)};
 }
 
-/// Windows of 32 bits: of differences from black, or of codes where divides_whole().
+HWY_INLINE void add_change(const StepChange& change, StepWindows* windows) {
+  // Products that subtract one of the two numbers of a lane.
+  const auto less_lower = set_pairs(0xFFFF), less_upper = set_pairs(-0x10000);
+  const auto second = add_pair_products(change.last, change.both, less_upper);
+  windows->first = hn::Add(windows->first, add_pair_products(second, change.odd, less_lower));
+  windows->second = hn::Add(windows->second, second);
+  windows->third = hn::Add(windows->third, add_pair_products(change.last, change.odd, less_upper));
+  windows->last = hn::Add(windows->last, change.last);
+}
+
+/// Changes windows of 32 bits: see WideWindows::finish(). `start(i, step)` is called for the
+/// windows of the step from `i` on, which it may change, and returns what makes codes of them.
+template <class Start, class Fetch>
+HWY_INLINE void change_windows(const WindowRow (&rows)[kBoxRows], std::int32_t* windows, int begin,
+                               int end, std::int32_t (&changes)[kBoxRows], const Start& start,
+                               const Fetch& fetch) {
+  const Words d;
+  HWY_ALIGN std::int32_t before[kBoxRows][hn::MaxLanes(Words())];
+  for (int r = 0; r < kBoxRows; ++r)
+    hn::Store(hn::Set(d, changes[r]), d, before[r]);
+  for (int x = begin; x < end; x += kPrefetched) {
+    fetch(x);
+    const int fetched_end = std::min(end, x + kPrefetched);
+    for (int i = x; i < fetched_end; i += kWindowStep) {
+      std::int32_t* const at = windows + i;
+      StepWindows step = {hn::Load(d, at), hn::Load(d, at + kWindowStep / 4),
+                          hn::Load(d, at + kWindowStep / 2), hn::Load(d, at + kWindowStep / 4 * 3)};
+      const auto codes_of = start(i, &step);
+      // A change is some twenty instructions one after the other. Made together, those of four rows
+      // give the processor four times as much to do at once.
+      StepChange made[kBoxRows];
+      HWY_UNROLL(kBoxRows)
+      for (int r = 0; r < kBoxRows; ++r)
+        made[r] = change_of(rows[r], i, before[r]);
+      HWY_UNROLL(kBoxRows)
+      for (int r = 0; r < kBoxRows; ++r) {
+        add_change(made[r], &step);
+        store_codes(Bytes(), codes_of(step), end - i, rows[r].out + i);
+      }
+      hn::Store(step.first, d, at);
+      hn::Store(step.second, d, at + kWindowStep / 4);
+      hn::Store(step.third, d, at + kWindowStep / 2);
+      hn::Store(step.last, d, at + kWindowStep / 4 * 3);
+    }
+  }
+  for (int r = 0; r < kBoxRows; ++r)
+    changes[r] = before[r][0];
+}
+
+#endif
+
+/// The windows of an area's columns, and their bases if they have such.
+template <class Sum>
+struct WindowLine {
+  Sum* windows;
+  std::uint8_t* bases;
+};
+
+/// Windows of 32 bits: see empty_window().
 struct WideWindows {
   using Sum = std::int32_t;
 
-  static int black(const BytePart& part) { return divides_whole(part) ? 0 : part.task.black; }
+  /// Lets a window be a sum of codes below a mask of `taps` taps.
+  static void put(const BytePart& part, int taps, std::int32_t sum, int i,
+                  const WindowLine<Sum>& line) {
+    line.windows[window_place<Sum>(i)] = sum + empty_window(part, taps);
+  }
 
-  /// Changes windows `begin` .. `end` - 1, of which the one before is changed by `change`, and
-  /// makes their codes. Returns the change of the last one. Calls `fetch(i)` where windows from `i`
-  /// on are next, if there are vectors.
+  /// Changes windows `begin` .. `end` - 1 by one row after the other, and makes their codes after
+  /// each. `changes` are those of the window before, and then of the last one. Calls `fetch(i)`
+  /// where windows from `i` on are next, if there are vectors.
   template <class Fetch>
-  static HWY_INLINE std::int32_t finish(const BytePart& part, const WindowRow<Sum> row, int begin,
-                                        int end, std::int32_t change,
-                                        [[maybe_unused]] const Fetch& fetch) {
+  static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
+                                const WindowLine<Sum>& line, int begin, int end,
+                                std::int32_t (&changes)[kBoxRows],
+                                [[maybe_unused]] const Fetch& fetch) {
     with_window_codes(part, [&](const auto codes_of) HWY_ATTR {
 #if HWY_TARGET == HWY_SCALAR
-      for (int i = begin; i < end; ++i) {
-        change += row.gained[i + row.width] - row.gained[i] - row.lost[i + row.width] + row.lost[i];
-        row.windows[i] += change;
-        row.out[i] =
-            static_cast<std::uint8_t>(hn::GetLane(codes_of(hn::Set(Words(), row.windows[i]))));
-      }
-#else
-      auto changes = hn::Set(Words(), change);
-      for (int x = begin; x < end; x += kPrefetched) {
-        fetch(x);
-        const int fetched_end = std::min(end, x + kPrefetched);
-        for (int i = x; i < fetched_end; i += kWindowStep) {
-          const Step windows = change_step(row, i, &changes);
-          const hn::Vec<Words> codes[4] = {codes_of(windows.first), codes_of(windows.second),
-                                           codes_of(windows.third), codes_of(windows.last)};
-          store_codes(Bytes(), pack_step(codes), end - i, row.out + i);
+      for (int r = 0; r < kBoxRows; ++r)
+        for (int i = begin; i < end; ++i) {
+          const WindowRow& row = rows[r];
+          changes[r] += row.gained_last[i] - row.gained_before[i];
+          changes[r] -= row.lost_last[i] - row.lost_before[i];
+          line.windows[i] += changes[r];
+          row.out[i] =
+              static_cast<std::uint8_t>(hn::GetLane(codes_of(hn::Set(Words(), line.windows[i]))));
         }
-      }
-      change = hn::GetLane(changes);
+#else
+      const auto start = [codes_of](int, StepWindows*) HWY_ATTR { return codes_of; };
+      change_windows(rows, line.windows, begin, end, changes, start, fetch);
 #endif
     });
-    return change;
   }
+};
 
 #if HWY_TARGET != HWY_SCALAR
- private:
-  /// The windows of a step: those of four columns that follow each other are a lane's.
-  struct Step {
-    hn::Vec<Words> first, second, third, last;
-  };
 
-  /// Changes the windows of the step from `i` on. `change` is that of the window before, in
-  /// all lanes, and becomes that of the last one.
-  static HWY_INLINE Step change_step(const WindowRow<Sum>& row, int i, hn::Vec<Words>* change) {
-    const Differences differences = differences_of(row, i);
-    const auto both = hn::BitCast(Pairs(), differences.of_both);
-    const auto odd = hn::BitCast(Pairs(), differences.odd);
-    const auto scan = scan_of(
-        Words(), add_pair_products(hn::Zero(Words()), both, hn::Set(Pairs(), std::int16_t{1})));
-    // Products that subtract one of the two numbers of a lane.
-    const auto less_lower = set_pairs(0xFFFF), less_upper = set_pairs(-0x10000);
-    const auto last = hn::Add(*change, scan.sums);
-    const auto second = add_pair_products(last, both, less_upper);
-    *change = hn::Add(*change, scan.total);
-    Sum* const at = row.windows + i;
-    return {changed<0>(at, add_pair_products(second, odd, less_lower)), changed<1>(at, second),
-            changed<2>(at, add_pair_products(last, odd, less_upper)), changed<3>(at, last)};
+/// Windows of 32 bits that are floats with a base, the code of the last row of the block before.
+struct BasedWindows {
+  using Sum = std::int32_t;
+
+  static void put(const BytePart& part, int, std::int32_t sum, int i, const WindowLine<Sum>& line) {
+    const auto base = static_cast<std::int32_t>(
+        box_quotient(static_cast<std::uint32_t>(sum) + part.division.offset, part.division));
+    line.bases[i] = static_cast<std::uint8_t>(base);
+    line.windows[window_place<Sum>(i)] =
+        part.float_division.empty + sum - base * static_cast<std::int32_t>(part.division.divisor);
   }
 
-  template <int kVector>
-  static HWY_INLINE hn::Vec<Words> changed(Sum* windows, hn::Vec<Words> change) {
-    Sum* const at = windows + kVector * (kWindowStep / 4);
-    const auto window = hn::Add(hn::Load(Words(), at), change);
-    hn::Store(window, Words(), at);
-    return window;
+  /// As WideWindows::finish() does.
+  template <class Fetch>
+  static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
+                                const WindowLine<Sum>& line, int begin, int end,
+                                std::int32_t (&changes)[kBoxRows], const Fetch& fetch) {
+    const FloatDivider divider(part.float_division);
+    const auto start = [divider, line](int i, StepWindows* windows) HWY_ATTR {
+      const auto bases = divider.change_bases(hn::Load(Bytes(), line.bases + i), windows);
+      hn::Store(bases, Bytes(), line.bases + i);
+      const auto less_raise =
+          hn::Sub(bases, hn::Set(Bytes(), std::uint8_t{FloatBoxDivision::kRaise}));
+      return [divider, less_raise](const StepWindows& of)
+                 HWY_ATTR { return hn::Add(divider(of), less_raise); };
+    };
+    change_windows(rows, line.windows, begin, end, changes, start, fetch);
   }
-#endif
 };
+
+/// True if the windows of all parts have bases.
+HWY_INLINE bool have_bases(const RowTask& task) {
+  return kFused && std::all_of(task.groups, task.groups + task.count, [](const ByteTask& group) {
+           return std::all_of(group.parts, group.parts + group.count, [](const BytePart& part) {
+             return !part.filtered || (part.float_division.serves && part.float_division.based);
+           });
+         });
+}
+
+#endif
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -265,36 +275,61 @@ struct WideWindows {
 struct NarrowWindows {
   using Sum = std::uint16_t;
 
-  static int black(const BytePart&) { return 0; }
+  static void put(const BytePart&, int, std::int32_t sum, int i, const WindowLine<Sum>& line) {
+    line.windows[window_place<Sum>(i)] = static_cast<Sum>(sum);
+  }
 
-  /// Changes windows `begin` .. `end` - 1, of which the one before is changed by `change`, and
-  /// divides them. Returns the change of the last one. Both changes are modulo 2^16.
+  /// As WideWindows::finish() does; changes are modulo 2^16.
   template <class Fetch>
-  static HWY_INLINE std::int32_t finish(const BytePart& part, const WindowRow<Sum> row, int begin,
-                                        int end, std::int32_t change, const Fetch& fetch) {
+  static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
+                                const WindowLine<Sum>& line, int begin, int end,
+                                std::int32_t (&changes)[kBoxRows], const Fetch& fetch) {
     const WidePairs d;
     const Divider divider(part.narrow_division);
-    auto changes = hn::Set(d, static_cast<Sum>(change));
+    HWY_ALIGN Sum before[kBoxRows][hn::MaxLanes(WidePairs())];
+    for (int r = 0; r < kBoxRows; ++r)
+      hn::Store(hn::Set(d, static_cast<Sum>(changes[r])), d, before[r]);
     for (int x = begin; x < end; x += kPrefetched) {
       fetch(x);
       const int fetched_end = std::min(end, x + kPrefetched);
       for (int i = x; i < fetched_end; i += kWindowStep) {
-        const Differences differences = differences_of(row, i);
-        const auto scan = scan_of(d, differences.of_both);
-        const auto odd_change = hn::Add(changes, scan.sums);
-        const auto even_change = hn::Sub(odd_change, differences.odd);
-        changes = hn::Add(changes, scan.total);
-        Sum* const at = row.windows + i;
-        const auto even = hn::Add(hn::Load(d, at), even_change);
-        const auto odd = hn::Add(hn::Load(d, at + kWindowStep / 2), odd_change);
+        Sum* const at = line.windows + i;
+        auto even = hn::Load(d, at), odd = hn::Load(d, at + kWindowStep / 2);
+        NarrowChange made[kBoxRows];
+        HWY_UNROLL(kBoxRows)
+        for (int r = 0; r < kBoxRows; ++r)
+          made[r] = narrow_change_of(rows[r], i, before[r]);
+        HWY_UNROLL(kBoxRows)
+        for (int r = 0; r < kBoxRows; ++r) {
+          even = hn::Add(even, made[r].even);
+          odd = hn::Add(odd, made[r].odd);
+          const auto codes =
+              hn::Or(divider.quotients(even), hn::ShiftLeft<8>(divider.quotients(odd)));
+          store_codes(Bytes(), hn::BitCast(Bytes(), codes), end - i, rows[r].out + i);
+        }
         hn::Store(even, d, at);
         hn::Store(odd, d, at + kWindowStep / 2);
-        const auto codes =
-            hn::Or(divider.quotients(even), hn::ShiftLeft<8>(divider.quotients(odd)));
-        store_codes(Bytes(), hn::BitCast(Bytes(), codes), end - i, row.out + i);
       }
     }
-    return hn::GetLane(changes);
+    for (int r = 0; r < kBoxRows; ++r)
+      changes[r] = before[r][0];
+  }
+
+ private:
+  /// By what the windows of a step change.
+  struct NarrowChange {
+    hn::Vec<WidePairs> even, odd;
+  };
+
+  /// `before` is the change of the window before, in all lanes, and becomes that of the last one.
+  static HWY_INLINE NarrowChange narrow_change_of(const WindowRow& row, int i, Sum* before) {
+    const WidePairs d;
+    const Differences differences = differences_of(row, i);
+    const auto scan = scan_of(d, differences.of_both);
+    const auto change = hn::Load(d, before);
+    hn::Store(hn::Add(change, scan.total), d, before);
+    const auto odd = hn::Add(change, scan.sums);
+    return {hn::Sub(odd, differences.odd), odd};
   }
 };
 

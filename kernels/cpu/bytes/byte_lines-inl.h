@@ -151,19 +151,54 @@ HWY_INLINE GhostRun ghost_run(Border border, int x, int width, int most) {
   return {column, 0, 1};
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+/// Copies bytes from `last` backwards, as many of `count` as are whole vectors of `d`. Returns how
+/// many.
+template <class D>
+HWY_INLINE int copy_vectors_reversed(D d, const std::uint8_t* last, int count, std::uint8_t* to) {
+  HWY_ALIGN static constexpr std::uint8_t kReversed[16] = {15, 14, 13, 12, 11, 10, 9, 8,
+                                                           7,  6,  5,  4,  3,  2,  1, 0};
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto order = hn::LoadDup128(d, kReversed);
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto cells = hn::LoadU(d, last - i - (lanes - 1));
+    hn::StoreU(hn::ReverseBlocks(d, hn::TableLookupBytes(cells, order)), d, to + i);
+  }
+  return i;
+}
+
+#endif
+
 /// Copies `count` bytes, the last of which is at `last`, from there backwards.
 HWY_INLINE void copy_reversed(const std::uint8_t* last, int count, std::uint8_t* to) {
   int i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  HWY_ALIGN static constexpr std::uint8_t kReversed[16] = {15, 14, 13, 12, 11, 10, 9, 8,
-                                                           7,  6,  5,  4,  3,  2,  1, 0};
-  const hn::FixedTag<std::uint8_t, 16> d;
-  const auto order = hn::Load(d, kReversed);
-  for (; i + 16 <= count; i += 16)
-    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, last - i - 15), order), d, to + i);
+  i = copy_vectors_reversed(hn::ScalableTag<std::uint8_t>(), last, count, to);
+  const hn::FixedTag<std::uint8_t, 16> block;
+  i += copy_vectors_reversed(block, last - i, count - i, to + i);
+  if (i < count && count >= 16) {
+    // The rest, and bytes that are copied already, so that they are a vector.
+    i = count - 16;
+    i += copy_vectors_reversed(block, last - i, 16, to + i);
+  }
 #endif
   for (; i < count; ++i)
     to[i] = last[-i];
+}
+
+/// Copies `count` bytes: for few of them without a call.
+HWY_INLINE void copy_cells(const std::uint8_t* from, int count, std::uint8_t* to) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  if (count < lanes) {
+    std::memcpy(to, from, static_cast<std::size_t>(count));
+    return;
+  }
+  for (int i = 0; i + lanes < count; i += lanes)
+    hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  hn::StoreU(hn::LoadU(d, from + count - lanes), d, to + count - lanes);
 }
 
 /// Copies a run of cells, which are `step` bytes apart in the order of memory, to `to`.

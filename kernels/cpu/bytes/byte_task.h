@@ -15,9 +15,10 @@ struct BytePart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
   DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
-  /// Of kernel box, in the place of the epilogue: the first where it serves, the second where it is
+  /// Of kernel box, in the place of the epilogue: the first that serves, the last one where it is
   /// direct, has no ties and takes less time.
   NarrowBoxDivision narrow_division;
+  FloatBoxDivision float_division;
   BoxDivision division;
 };
 

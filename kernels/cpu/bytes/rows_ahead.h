@@ -48,6 +48,14 @@ class RowsAhead {
       output_[outputs_++] = first_.dst_row(out) + offset_;
   }
 
+  /// Rows of the source that are fetched with those of the block, `rows` of them from `y` on.
+  void add_sources(int y, int rows) {
+    if (!fetches_) return;
+    const int end = std::min(y + rows, first_.height);
+    for (y = std::max(y, 0); y < end && sources_ < kMostRows; ++y)
+      source_[sources_++] = first_.src_row(y) + offset_;
+  }
+
   /// To be called where cells `x` .. `x` + `count` - 1 of `width` cells of part `part` are next:
   /// fetches a share of each row, so that all of it has been fetched when all parts are done.
   template <FetchTo kTo = FetchTo::kFirstCache>

@@ -5,6 +5,7 @@
 
 #include "kernels/core/base/round.h"
 #include "kernels/core/weights/box.h"
+#include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/job/cpu_job.h"
 
 namespace convolve {
@@ -84,8 +85,10 @@ void CpuJob::set_epilogue(BytePart& part, const Component& component,
     part.digits.general = epilogue_of(component, arguments);
   if (const BoxWeight* weight = weights_->as<BoxWeight>()) {
     part.division = make_box_division(component, mask(), *weight, scale, bias, plan_.rational);
-    part.narrow_division =
-        make_narrow_division(part.division, mask().taps() * component.max_code());
+    const std::int64_t largest = mask().taps() * component.max_code();
+    part.narrow_division = make_narrow_division(part.division, largest);
+    part.float_division =
+        make_float_division(part.division, largest, kBoxRows * mask().width * component.max_code());
   }
   part.task.epilogue = part.digits.general;
   part.task.reciprocals = make_reciprocals(part.task.epilogue);
