@@ -148,10 +148,10 @@ TEST(Box, NarrowDivisionsThatDoNotServe) {
   EXPECT_FALSE(serves("box:17", 1, 0)) << "sums of more than 16 bits";
 }
 
-/// The code that a FloatBoxDivision makes of a sum that is kept less `base` divisors; -1 if what is
-/// kept or made leaves its mantissa.
-int float_code(const FloatBoxDivision& d, std::int64_t sum, int base) {
-  const std::int64_t kept = d.empty + sum - base * static_cast<std::int64_t>(d.divisor);
+/// The code that a FloatBoxDivision makes of a sum that is kept less `pivot` divisors; -1 if what
+/// is kept or made leaves its mantissa.
+int float_code(const FloatBoxDivision& d, std::int64_t sum, int pivot) {
+  const std::int64_t kept = d.empty + sum - pivot * static_cast<std::int64_t>(d.divisor);
   const auto in_mantissa = [](std::int64_t bits) {
     return bits >= FloatBoxDivision::kCodeBits && bits < FloatBoxDivision::kCodeBits + (1 << 23);
   };
@@ -163,16 +163,16 @@ int float_code(const FloatBoxDivision& d, std::int64_t sum, int base) {
   std::int32_t made;
   std::memcpy(&made, &value, sizeof made);
   if (!in_mantissa(made)) return -1;
-  return made - FloatBoxDivision::kCodeBits - (d.based ? FloatBoxDivision::kRaise : 0) + base;
+  return made - FloatBoxDivision::kCodeBits - (d.pivoted ? FloatBoxDivision::kRaise : 0) + pivot;
 }
 
 /// Tests the sums of `smallest` .. `largest` next to which codes change, and both ends.
 void expect_float_codes(const FloatBoxDivision& d, const Component& c, int area,
-                        std::int64_t smallest, std::int64_t largest, int base) {
+                        std::int64_t smallest, std::int64_t largest, int pivot) {
   const auto test = [&](std::int64_t sum) {
     if (sum < smallest || sum > largest) return;
-    ASSERT_EQ(float_code(d, sum, base), exact_code(c, 1, area, c.black, area, sum))
-        << area << ", " << sum << " less " << base;
+    ASSERT_EQ(float_code(d, sum, pivot), exact_code(c, 1, area, c.black, area, sum))
+        << area << ", " << sum << " less " << pivot;
   };
   test(smallest);
   test(largest);
@@ -194,7 +194,7 @@ TEST(Box, FloatDivisionsAreExact) {
         c.black = black;
         const FloatBoxDivision d = make_float_division(division_of(c, mask), 255 * area, 0);
         ++boxes;
-        if (!d.serves || d.based) continue;
+        if (!d.serves || d.pivoted) continue;
         ++served;
         expect_float_codes(d, c, area, 0, 255 * area, 0);
         if (HasFatalFailure()) return;
@@ -203,8 +203,8 @@ TEST(Box, FloatDivisionsAreExact) {
   EXPECT_GT(served, boxes * 9 / 10);
 }
 
-/// Larger boxes whose sums differ from that of their base as much as they may.
-TEST(Box, FloatDivisionsWithABaseAreExact) {
+/// Larger boxes whose sums differ from that of their pivot as much as they may.
+TEST(Box, FloatDivisionsWithAPivotAreExact) {
   Component c = grey(8, 8).planes[0].components[0];
   int boxes = 0, served = 0;
   for (int side = 183; side <= 1401; side += 2) {
@@ -217,12 +217,12 @@ TEST(Box, FloatDivisionsWithABaseAreExact) {
           make_float_division(division_of(c, mask), std::int64_t{255} * area, change);
       ++boxes;
       if (!d.serves) continue;
-      ASSERT_TRUE(d.based);
+      ASSERT_TRUE(d.pivoted);
       ++served;
-      for (const int base : {0, 1, 100, 254, 255}) {
-        const std::int64_t first = std::int64_t{base} * area - area / 2, last = first + area - 1;
+      for (const int pivot : {0, 1, 100, 254, 255}) {
+        const std::int64_t first = std::int64_t{pivot} * area - area / 2, last = first + area - 1;
         expect_float_codes(d, c, area, std::max<std::int64_t>(first - change, 0),
-                           std::min(last + change, std::int64_t{255} * area), base);
+                           std::min(last + change, std::int64_t{255} * area), pivot);
         if (HasFatalFailure()) return;
       }
     }
@@ -252,7 +252,7 @@ TEST(Box, FloatDivisionsThatDoNotServe) {
       << "sums that leave a mantissa";
   const BoxDivision small = division_of(c, mask_of("box:31"), 1. / 37);
   EXPECT_FALSE(make_float_division(small, 1 << 23, 127 * std::int64_t{small.divisor}).serves)
-      << "codes that change by more than a base's raise";
+      << "codes that change by more than a pivot's raise";
 }
 
 // As a float, the inverse of every divisor: next to all multiples, where quotients change.

@@ -175,11 +175,11 @@ FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t l
   const FloatBoxDivision whole = float_division(divisor, start, start, start + largest);
   if (whole.serves) return whole;
   const std::int64_t reach = divisor / 2 + change;
-  FloatBoxDivision based = float_division(divisor, start, -reach, reach);
-  based.based = true;
-  based.serves = based.serves && reach / divisor < FloatBoxDivision::kRaise - 1;
-  based.offset += FloatBoxDivision::kRaise;
-  return based;
+  FloatBoxDivision pivoted = float_division(divisor, start, -reach, reach);
+  pivoted.pivoted = true;
+  pivoted.serves = pivoted.serves && reach / divisor < FloatBoxDivision::kRaise - 1;
+  pivoted.offset += FloatBoxDivision::kRaise;
+  return pivoted;
 }
 
 }  // namespace convolve

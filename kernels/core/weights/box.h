@@ -106,26 +106,26 @@ NarrowBoxDivision make_narrow_division(const BoxDivision& division, std::int64_t
 /// whole numbers, so that to add to a sum is to add to its bits. One fused multiplication and
 /// addition rounds the quotient, as the result again has whole numbers for a mantissa:
 ///
-///   bits = empty + sum - base * divisor,
-///   bits of (float(bits) * reciprocal + offset) = kCodeBits + code - base.
+///   bits = empty + sum - pivot * divisor,
+///   bits of (float(bits) * reciprocal + offset) = kCodeBits + code - pivot.
 ///
-/// The base is 0, or else a code that the sum had before, where sums do not fit a mantissa.
+/// The pivot is 0, or else a code that the sum had before, where sums do not fit a mantissa.
 struct FloatBoxDivision {
   /// The bits of 2^23.
   static constexpr std::int32_t kCodeBits = 0x4B000000;
-  /// With a base, what is added to a difference of codes, which may be negative.
+  /// With a pivot, what is added to a difference of codes, which may be negative.
   static constexpr int kRaise = 128;
 
   bool serves = false;
-  bool based = false;
-  std::int32_t empty = 0;  ///< The bits of a sum of 0 with a base of 0.
+  bool pivoted = false;
+  std::int32_t empty = 0;  ///< The bits of a sum of 0 with a pivot of 0.
   float divisor = 1;
   float reciprocal = 1;
-  float offset = 0;  ///< With a base, what it adds to code - base includes kRaise.
+  float offset = 0;  ///< With a pivot it includes kRaise.
 };
 
-/// The same as `division` for sums of 0 .. `largest`, without a base or for sums that differ by at
-/// most `change` from one whose code the base is. It serves if `division` is direct and has no
+/// The same as `division` for sums of 0 .. `largest`, without a pivot or for sums that differ by
+/// at most `change` from one whose code the pivot is. It serves if `division` is direct and has no
 /// ties, if the sums fit a mantissa, and if the error of the reciprocal moves no quotient.
 FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t largest,
                                      std::int64_t change);

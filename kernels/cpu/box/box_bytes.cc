@@ -189,7 +189,7 @@ class BoxRows {
                               : lines_.codes[r][k];
   }
 
-  WindowLine<Sum> window_line(int k) const { return {lines_.windows[k], lines_.bases[k]}; }
+  WindowLine<Sum> window_line(int k) const { return {lines_.windows[k], lines_.pivots[k]}; }
 
   /// The sum of the cells below the mask in the window before window 0.
   std::int32_t first_sum(const RowCells& cells) const {
@@ -220,7 +220,7 @@ void box_bytes(const RowTask& task, const BoxMask& mask, const Area& area,
     return mask.width == 3 ? walk_rows<NarrowBoxRows<3>>(task, area, workspaces, mask)
                            : walk_rows<NarrowBoxRows<5>>(task, area, workspaces, mask);
   }
-  if (have_bases(task)) return walk_rows<BoxRows<BasedWindows>>(task, area, workspaces, mask);
+  if (have_pivots(task)) return walk_rows<BoxRows<PivotedWindows>>(task, area, workspaces, mask);
 #endif
   walk_rows<BoxRows<WideWindows>>(task, area, workspaces, mask);
 }

@@ -56,7 +56,7 @@ enum class WindowCodes {
 /// float does not hold what is divided, or a quotient of floats needs its remainder.
 HWY_INLINE WindowCodes window_codes(const BytePart& part) {
   const ComponentTask& task = part.task;
-  if (kFused && part.float_division.serves && !part.float_division.based)
+  if (kFused && part.float_division.serves && !part.float_division.pivoted)
     return WindowCodes::kFloat;
   const bool quick_in_float =
       task.epilogue.in_float &&
@@ -86,21 +86,21 @@ class FloatDivider {
         offset_(hn::Set(Floats(), division.offset)),
         divisor_(hn::Set(Floats(), division.divisor)) {}
 
-  /// The codes of a step less their bases, modulo 256, in the order of columns.
+  /// The codes of a step less their pivots, modulo 256, in the order of columns.
   HWY_INLINE hn::Vec<Bytes> operator()(const StepWindows& windows) const {
     const auto last_offset = hn::Add(offset_, hn::Set(Floats(), float{kLastRaise}));
     return in_order(quotients(windows.first, offset_), quotients(windows.second, offset_),
                     quotients(windows.third, offset_), quotients(windows.last, last_offset));
   }
 
-  /// Makes the codes of windows their bases. `bases` are those that they had.
-  HWY_INLINE hn::Vec<Bytes> change_bases(hn::Vec<Bytes> bases, StepWindows* windows) const {
-    const auto first = change_base(&windows->first), second = change_base(&windows->second);
-    const auto third = change_base(&windows->third), last = change_base(&windows->last);
+  /// Makes the codes of windows their pivots. `pivots` are those that they had.
+  HWY_INLINE hn::Vec<Bytes> change_pivots(hn::Vec<Bytes> pivots, StepWindows* windows) const {
+    const auto first = change_pivot(&windows->first), second = change_pivot(&windows->second);
+    const auto third = change_pivot(&windows->third), last = change_pivot(&windows->last);
     const auto raise = hn::Set(Bytes(), std::uint8_t{FloatBoxDivision::kRaise});
     const auto last_raised =
         hn::BitCast(Floats(), hn::Add(hn::BitCast(Words(), last), hn::Set(Words(), kLastRaise)));
-    return hn::Add(bases, hn::Sub(in_order(first, second, third, last_raised), raise));
+    return hn::Add(pivots, hn::Sub(in_order(first, second, third, last_raised), raise));
   }
 
  private:
@@ -124,11 +124,12 @@ class FloatDivider {
   }
 
   /// Subtracts the multiple of the divisor nearest to what windows are. Returns the quotients.
-  HWY_INLINE hn::Vec<Floats> change_base(hn::Vec<Words>* windows) const {
+  HWY_INLINE hn::Vec<Floats> change_pivot(hn::Vec<Words>* windows) const {
     const auto quotient = quotients(*windows, offset_);
-    const auto base = hn::Sub(quotient, hn::Set(Floats(), 8388608.0F + FloatBoxDivision::kRaise));
+    const auto pivot = hn::Sub(quotient, hn::Set(Floats(), 8388608.0F + FloatBoxDivision::kRaise));
     // Whole numbers below 2^24: nothing is rounded.
-    *windows = hn::BitCast(Words(), hn::NegMulAdd(base, divisor_, hn::BitCast(Floats(), *windows)));
+    *windows =
+        hn::BitCast(Words(), hn::NegMulAdd(pivot, divisor_, hn::BitCast(Floats(), *windows)));
     return quotient;
   }
 

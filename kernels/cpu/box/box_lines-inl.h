@@ -43,7 +43,7 @@ struct BoxLines {
   std::uint8_t* lost[kBoxRows][kMaxComponents];    ///< of the one that the mask has left,
   std::uint8_t* codes[kBoxRows][kMaxComponents];   ///< and those that a row becomes.
   Sum* windows[kMaxComponents];                    ///< Sums of the codes below the mask,
-  std::uint8_t* bases[kMaxComponents];             ///< and what they are kept less: BasedWindows.
+  std::uint8_t* pivots[kMaxComponents];            ///< and what they are kept less: PivotedWindows.
   std::int32_t* columns[kMaxComponents];           ///< Sums that the first windows are made of.
 
   /// Lines of `cells` codes with ghost cells.
@@ -56,7 +56,7 @@ struct BoxLines {
         codes[r][k] = workspace.source.at<std::uint8_t>(2 * kMaxComponents + k) + r * bytes;
       }
       windows[k] = workspace.source.at<Sum>(3 * kMaxComponents + k);
-      bases[k] = workspace.source.at<std::uint8_t>(4 * kMaxComponents + k);
+      pivots[k] = workspace.source.at<std::uint8_t>(4 * kMaxComponents + k);
       columns[k] = workspace.source.at<std::int32_t>(5 * kMaxComponents + k);
     }
   }

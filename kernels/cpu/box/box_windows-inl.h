@@ -182,11 +182,11 @@ HWY_INLINE void change_windows(const WindowRow (&rows)[kBoxRows], std::int32_t* 
 
 #endif
 
-/// The windows of an area's columns, and their bases if they have such.
+/// The windows of an area's columns, and their pivots if they have such.
 template <class Sum>
 struct WindowLine {
   Sum* windows;
-  std::uint8_t* bases;
+  std::uint8_t* pivots;
 };
 
 /// Windows of 32 bits: see empty_window().
@@ -228,16 +228,16 @@ struct WideWindows {
 
 #if HWY_TARGET != HWY_SCALAR
 
-/// Windows of 32 bits that are floats with a base, the code of the last row of the block before.
-struct BasedWindows {
+/// Windows of 32 bits that are floats with a pivot, the code of the last row of the block before.
+struct PivotedWindows {
   using Sum = std::int32_t;
 
   static void put(const BytePart& part, int, std::int32_t sum, int i, const WindowLine<Sum>& line) {
-    const auto base = static_cast<std::int32_t>(
+    const auto pivot = static_cast<std::int32_t>(
         box_quotient(static_cast<std::uint32_t>(sum) + part.division.offset, part.division));
-    line.bases[i] = static_cast<std::uint8_t>(base);
+    line.pivots[i] = static_cast<std::uint8_t>(pivot);
     line.windows[window_place<Sum>(i)] =
-        part.float_division.empty + sum - base * static_cast<std::int32_t>(part.division.divisor);
+        part.float_division.empty + sum - pivot * static_cast<std::int32_t>(part.division.divisor);
   }
 
   /// As WideWindows::finish() does.
@@ -247,10 +247,10 @@ struct BasedWindows {
                                 std::int32_t (&changes)[kBoxRows], const Fetch& fetch) {
     const FloatDivider divider(part.float_division);
     const auto start = [divider, line](int i, StepWindows* windows) HWY_ATTR {
-      const auto bases = divider.change_bases(hn::Load(Bytes(), line.bases + i), windows);
-      hn::Store(bases, Bytes(), line.bases + i);
+      const auto pivots = divider.change_pivots(hn::Load(Bytes(), line.pivots + i), windows);
+      hn::Store(pivots, Bytes(), line.pivots + i);
       const auto less_raise =
-          hn::Sub(bases, hn::Set(Bytes(), std::uint8_t{FloatBoxDivision::kRaise}));
+          hn::Sub(pivots, hn::Set(Bytes(), std::uint8_t{FloatBoxDivision::kRaise}));
       return [divider, less_raise](const StepWindows& of)
                  HWY_ATTR { return hn::Add(divider(of), less_raise); };
     };
@@ -258,11 +258,11 @@ struct BasedWindows {
   }
 };
 
-/// True if the windows of all parts have bases.
-HWY_INLINE bool have_bases(const RowTask& task) {
+/// True if the windows of all parts have pivots.
+HWY_INLINE bool have_pivots(const RowTask& task) {
   return kFused && std::all_of(task.groups, task.groups + task.count, [](const ByteTask& group) {
            return std::all_of(group.parts, group.parts + group.count, [](const BytePart& part) {
-             return !part.filtered || (part.float_division.serves && part.float_division.based);
+             return !part.filtered || (part.float_division.serves && part.float_division.pivoted);
            });
          });
 }
