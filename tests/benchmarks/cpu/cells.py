@@ -62,7 +62,8 @@ def all_cells():
         yield from (Cell("filter2d", f"{family}-{side}", side) for side in sides)
     yield from (Cell("gaussian", f"gaussian:{sigma}", sigma) for sigma in (1, 2, 3, 5, 10, 100))
     yield from (Cell("box", f"box:{side}", side) for side in (3, 5, 15, 31, 101))
-    yield from (Cell("box", f"box:{side}", side, size="4k") for side in (3, 31, 101, 1001))
+    yield from (Cell("box", f"box:{side}", side, size="4k")
+                for side in (3, 5, 15, 31, 101, 257, 1001))
     for form in FORMATS:
         if form == "AYUV":  # Of GStreamer's own gaussianblur, whose largest sigma is 20.
             yield from (Cell("gaussian", f"gaussian:{sigma}", sigma, format=form)
