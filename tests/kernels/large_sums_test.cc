@@ -98,8 +98,8 @@ struct BoxFrames {
 // Sums of boxes that floats do not hold, by odd and even divisors and under every border.
 class LargeBoxSums : public ::testing::TestWithParam<BoxFrames> {
  protected:
-  explicit LargeBoxSums(int height = kHeight)
-      : format_(make_format(GetParam().arrangement, kBytes, GetParam().levels, kWidth, height)) {}
+  explicit LargeBoxSums(int width = kWidth, int height = kHeight)
+      : format_(make_format(GetParam().arrangement, kBytes, GetParam().levels, width, height)) {}
 
   /// Filters `source` by `box`.
   void filter(const TestMask& box, double scale, Border border, const FrameView& source,
@@ -142,7 +142,8 @@ TEST_P(LargeBoxSums, AreThoseOfTheReference) {
        {Case{"box:257", Border::kReplicate, 1}, Case{"box:257", Border::kZero, 1},
         Case{"box:257", Border::kReflect, 1}, Case{"box:257", Border::kWrap, 1},
         Case{"box:257", Border::kMirror, 1.0 / 3}, Case{"box:258,257", Border::kMirror, 1},
-        Case{"box:301,901", Border::kMirror, 1}}) {
+        Case{"box:301,901", Border::kMirror, 1}, Case{"box:1185,87", Border::kReplicate, 1},
+        Case{"box:717", Border::kMirror, 1}}) {
     const TestMaskPtr box = parsed_mask(c.box);
     filter(*box, c.scale, c.border, source.view(), made.view());
     reference_run(source.view(), wanted.view(), box->mask, arguments_);
@@ -151,19 +152,22 @@ TEST_P(LargeBoxSums, AreThoseOfTheReference) {
   }
 }
 
-// 255 x 2901 x 2901 and half a divisor are more than 2^31.
+// 255 x 2901 x 2901 and half a divisor are more than 2^31, and so are 255 x 999 x 4001 and the bits
+// of a float.
 TEST_P(LargeBoxSums, OfWhiteAreWhite) {
   GuardedFrame source(format_, 0, false), made(format_, 0, false);
   fill(source.view(), [] { return 255; });
-  filter(*parsed_mask("box:2901"), 1, Border::kReplicate, source.view(), made.view());
-  EXPECT_EQ(differing_bytes(made.view(), source.view()), 0u);
+  for (const char* box : {"box:2901", "box:999,4001"}) {
+    filter(*parsed_mask(box), 1, Border::kReplicate, source.view(), made.view());
+    EXPECT_EQ(differing_bytes(made.view(), source.view()), 0u) << box;
+  }
 }
 
 // Black rows below white ones and the other way round, so that windows change as fast as they can
 // for many rows in turn.
 class StripedBoxSums : public LargeBoxSums {
  protected:
-  StripedBoxSums() : LargeBoxSums(40) {}
+  StripedBoxSums() : LargeBoxSums(kWidth, 40) {}
 };
 
 TEST_P(StripedBoxSums, AreThoseOfTheReference) {
@@ -185,6 +189,27 @@ TEST_P(StripedBoxSums, AreThoseOfTheReference) {
   }
 }
 
+// Rows that are longer than the mask, so that cells are read in the picture.
+class WideBoxSums : public LargeBoxSums {
+ protected:
+  WideBoxSums() : LargeBoxSums(450, 13) {}
+};
+
+TEST_P(WideBoxSums, AreThoseOfTheReference) {
+  GuardedFrame source(format_, 0, false), made(format_, 0, false), wanted(format_, 0, false);
+  Random random(9);
+  fill(source.view(), [&random] { return random.integer(0, 255); });
+  for (const char* text : {"box:257", "box:301,201"})
+    for (const Border border :
+         {Border::kReplicate, Border::kZero, Border::kReflect, Border::kMirror, Border::kWrap}) {
+      const TestMaskPtr box = parsed_mask(text);
+      filter(*box, 1, border, source.view(), made.view());
+      reference_run(source.view(), wanted.view(), box->mask, arguments_);
+      EXPECT_EQ(differing_bytes(made.view(), wanted.view()), 0u)
+          << text << ", border " << static_cast<int>(border);
+    }
+}
+
 const auto kBoxFrames =
     ::testing::Values(BoxFrames{"full_levels", Arrangement::kPacked1, Levels::kFull},
                       BoxFrames{"limited_levels", Arrangement::kPacked1, Levels::kLimited},
@@ -192,6 +217,10 @@ const auto kBoxFrames =
 const auto name_of = [](const auto& row) { return row.param.name; };
 INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxSums, kBoxFrames, name_of);
 INSTANTIATE_TEST_SUITE_P(Boxes, StripedBoxSums, kBoxFrames, name_of);
+INSTANTIATE_TEST_SUITE_P(Boxes, WideBoxSums,
+                         ::testing::Values(BoxFrames{"limited_levels", Arrangement::kPacked1,
+                                                     Levels::kLimited}),
+                         name_of);
 
 // Sums of four, eight and sixteen weights at the ends of 16 bits, and rows that differ most.
 TEST(LargeSums, SplitRowsDoNotWrap) {

@@ -68,8 +68,8 @@ class Strips : public ::testing::TestWithParam<Arrangement> {};
 TEST_P(Strips, AreThoseOfTheReference) {
   const std::vector<TestMaskPtr> masks = {
       random_mask(5, 5, Weights::kRational), random_rank1_mask(9, 7, Weights::kRational),
-      box_mask(5, 5, Weights::kRational), box_mask(15, 7, Weights::kRational),
-      tap_mask(5, 3, 1, 2, 3, 4)};
+      box_mask(5, 5, Weights::kRational),    box_mask(15, 7, Weights::kRational),
+      box_mask(131, 9, Weights::kRational),  tap_mask(5, 3, 1, 2, 3, 4)};
   for (const SampleType& samples : {kU8, kU10High})
     for (const int width : kWidths)
       for (const TestMaskPtr& mask : masks) {

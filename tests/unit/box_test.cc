@@ -166,23 +166,28 @@ int float_code(const FloatBoxDivision& d, std::int64_t sum, int pivot) {
   return made - FloatBoxDivision::kCodeBits - (d.pivoted ? FloatBoxDivision::kRaise : 0) + pivot;
 }
 
-/// Tests the sums of `smallest` .. `largest` next to which codes change, and both ends.
+/// Tests the sums of `smallest` .. `largest` next to which codes change, and both ends. Sums of
+/// `area` samples are divided by `divisor`.
 void expect_float_codes(const FloatBoxDivision& d, const Component& c, int area,
-                        std::int64_t smallest, std::int64_t largest, int pivot) {
+                        std::int64_t divisor, std::int64_t smallest, std::int64_t largest,
+                        int pivot) {
   const auto test = [&](std::int64_t sum) {
     if (sum < smallest || sum > largest) return;
-    ASSERT_EQ(float_code(d, sum, pivot), exact_code(c, 1, area, c.black, area, sum))
-        << area << ", " << sum << " less " << pivot;
+    ASSERT_EQ(float_code(d, sum, pivot), exact_code(c, 1, divisor, c.black, area, sum))
+        << area << " by " << divisor << ", " << sum << " less " << pivot;
   };
   test(smallest);
   test(largest);
   for (std::int64_t code = 0; code <= 255; ++code) {
-    test((2 * code + 1) * area / 2);
-    test((2 * code + 1) * area / 2 + 1);
+    const std::int64_t tie =
+        (2 * (code - c.black) + 1) * divisor / 2 + std::int64_t{area} * c.black;
+    for (std::int64_t sum = tie - 1; sum <= tie + 1; ++sum)
+      test(sum);
   }
 }
 
-/// All odd boxes whose sums fit a mantissa, but for those whose reciprocals are too coarse.
+/// Odd boxes whose sums fit a mantissa, but for those whose reciprocals are too coarse, and with
+/// scales that leave a part of black.
 TEST(Box, FloatDivisionsAreExact) {
   Component c = grey(8, 8).planes[0].components[0];
   int boxes = 0, served = 0;
@@ -190,15 +195,17 @@ TEST(Box, FloatDivisionsAreExact) {
     for (int height = width; height <= 181; height += 2) {
       const Mask mask = mask_of("box:" + std::to_string(width) + "," + std::to_string(height));
       const int area = width * height;
-      for (const int black : {0, 16, 128}) {
-        c.black = black;
-        const FloatBoxDivision d = make_float_division(division_of(c, mask), 255 * area, 0);
-        ++boxes;
-        if (!d.serves || d.pivoted) continue;
-        ++served;
-        expect_float_codes(d, c, area, 0, 255 * area, 0);
-        if (HasFatalFailure()) return;
-      }
+      for (const int parts : {1, 3})
+        for (const int black : {16, 128}) {
+          c.black = black;
+          const FloatBoxDivision d =
+              make_float_division(division_of(c, mask, 1.0 / parts), 255 * area, 0);
+          if (parts == 1) ++boxes;
+          if (!d.serves || d.pivoted) continue;
+          if (parts == 1) ++served;
+          expect_float_codes(d, c, area, std::int64_t{parts} * area, 0, 255 * area, 0);
+          if (HasFatalFailure()) return;
+        }
     }
   EXPECT_GT(served, boxes * 9 / 10);
 }
@@ -221,7 +228,7 @@ TEST(Box, FloatDivisionsWithAPivotAreExact) {
       ++served;
       for (const int pivot : {0, 1, 100, 254, 255}) {
         const std::int64_t first = std::int64_t{pivot} * area - area / 2, last = first + area - 1;
-        expect_float_codes(d, c, area, std::max<std::int64_t>(first - change, 0),
+        expect_float_codes(d, c, area, area, std::max<std::int64_t>(first - change, 0),
                            std::min(last + change, std::int64_t{255} * area), pivot);
         if (HasFatalFailure()) return;
       }
@@ -244,14 +251,15 @@ TEST(Box, FloatDivisionsThatDoNotServe) {
   EXPECT_FALSE(serves("box:32", 1, 0)) << "ties";
   EXPECT_FALSE(serves("box:31", 1, 0.5)) << "clamped";
   EXPECT_FALSE(serves("box:31", 2, 0)) << "multiplied";
-  EXPECT_FALSE(serves("box:2901", 1, 0)) << "a divisor of nearly all of a mantissa";
+  EXPECT_FALSE(serves("box:2901", 1, 0)) << "a divisor of more than a mantissa";
   const BoxDivision division = division_of(c, mask_of("box:257"));
   const std::int64_t divisor = division.divisor;
   EXPECT_TRUE(make_float_division(division, 255 * divisor, 60 * divisor).serves);
   EXPECT_FALSE(make_float_division(division, 255 * divisor, 64 * divisor).serves)
       << "sums that leave a mantissa";
-  const BoxDivision small = division_of(c, mask_of("box:31"), 1. / 37);
-  EXPECT_FALSE(make_float_division(small, 1 << 23, 127 * std::int64_t{small.divisor}).serves)
+  const BoxDivision small = division_of(c, mask_of("box:3"));
+  EXPECT_TRUE(make_float_division(small, 1 << 24, 9 * 120).serves);
+  EXPECT_FALSE(make_float_division(small, 1 << 24, 9 * 128).serves)
       << "codes that change by more than a pivot's raise";
 }
 

@@ -96,10 +96,10 @@ double work_for_sample(const Plan& plan, const Component& component, const Mask&
                                              : static_cast<double>(mask.taps());
 }
 
-/// A box over bytes whose codes are made of the windows of its rows at once.
-bool is_narrow(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+/// A box over bytes whose windows become codes without a division (kernels/cpu/box/box_bytes.h).
+bool divides_by_products(const Plan& plan, const FrameFormat& format, const Mask& mask) {
   return plan.kernel() == KernelKind::kBox && in_bytes(format) && plan.rational &&
-         is_narrow_box(mask.width, mask.height) && mask.taps() % 2 != 0;
+         mask.taps() % 2 != 0;
 }
 
 /// How the codes of a component are made.
@@ -110,7 +110,9 @@ struct Codes {
 
 /// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
 /// if it were 1.
-Codes codes_of(const Plan& plan, const Component& component, const Mask& mask) {
+Codes codes_of(const Plan& plan, const FrameFormat& format, const Component& component,
+               const Mask& mask) {
+  if (divides_by_products(plan, format, mask)) return {};
   const Epilogue epilogue =
       make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32, plan.passes());
   return {plan.accumulator == Accumulator::kFloat64 || !epilogue.in_float,
@@ -183,14 +185,15 @@ CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
                       const FrameFormat& format, const Mask& mask, int threads) {
   CostTerms terms{};
   terms[kCpuFrame] = 1;
-  const bool narrow = is_narrow(plan, format, mask);
+  const bool narrow =
+      divides_by_products(plan, format, mask) && is_narrow_box(mask.width, mask.height);
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     for (int c = 0; c < plane.component_count; ++c) {
       const Component& component = plane.components[c];
       if (!component.filtered) continue;
       const double samples = 1.0 * component.width * component.height / kMillion;
-      const Codes codes = codes_of(plan, component, mask);
+      const Codes codes = codes_of(plan, format, component, mask);
       terms[kCpuRows] += component.height / 1000.0;
       terms[kCpuMegabytes] += 2 * samples * plane.sample_bytes;
       // The row sums of all rows are written and read again.

@@ -14,7 +14,10 @@ constexpr const char* kZen5 = "AMD EPYC, family 26";
 // 320x240 to 1080p rotate through buffers that no cache holds. Of SCALAR, which takes a hundred
 // times as long, GRAY8, RGBA and GRAY16 of up to 640x480. The constants of separable-spline, whose
 // kernel is newer, were measured on a virtual Xeon (family 6, model 207) and scaled by what
-// separable float32 takes there; those of SCALAR are as far from SSE4's as that class's.
+// separable float32 takes there; those of SCALAR are as far from SSE4's as that class's. Those of
+// box-runs of bytes, but for SCALAR's, were measured on family 25 (Zen 4) at 61e6c81 and scaled by
+// what dot products and their memory take there: 2.05 and 1.4 times as long with AVX-512, 1.08 and
+// 1.4 with AVX2, 1.03 and 1.4 with SSE4; divisions with ties were estimated from 31x31 and 32x32.
 
 CpuCostConstants avx3_dl() {
   return {"AVX3_DL",
@@ -43,8 +46,8 @@ CpuCostConstants avx3_dl() {
               {{9.938, 1.37, 54.63, 0, 5.561, 67.58, 0, 624.2}},
               // separable-spline: from a Xeon, within 36 %
               {{0, 270, 39.5, 0, 27.6, 262, 0, 0}},
-              // box-runs of bytes: within 35 %
-              {{9.607, 4.565, 28.72, 90.88, 145.4, 79.5, 73.44, 82.08}},
+              // box-runs of bytes: from family 25, within 35 %
+              {{7.8, 4.4, 33.9, 31.9, 74, 90, 73.44, 27}},
               // box-runs: within 27 %
               {{0, 0, 118.2, 0, 1386, 313, 111.8, 20.93}},
               // shift: within 46 %
@@ -79,8 +82,8 @@ CpuCostConstants avx3() {
               {{7.813, 6.607, 51.62, 0, 7.017, 69.3, 0, 465}},
               // separable-spline: from a Xeon, within 43 %
               {{0, 256, 155, 0, 28.2, 10.2, 0, 0}},
-              // box-runs of bytes: within 37 %
-              {{9.369, 5.421, 28.1, 91.74, 152.2, 89.75, 68.37, 78.48}},
+              // box-runs of bytes: from family 25, within 35 %
+              {{7.8, 4.4, 33.9, 31.9, 74, 90, 68.37, 27}},
               // box-runs: within 23 %
               {{0, 0, 125.8, 0, 1411, 226.1, 108.6, 17.55}},
               // shift: within 37 %
@@ -115,8 +118,8 @@ CpuCostConstants avx2() {
               {{7.758, 0, 69.95, 0, 13.67, 78.15, 0, 526.6}},
               // separable-spline: from a Xeon, within 45 %
               {{0, 256, 436, 0, 20.8, 31.9, 0, 0}},
-              // box-runs of bytes: within 31 %
-              {{8.963, 0, 44.34, 107.4, 210.5, 94.08, 119, 115.1}},
+              // box-runs of bytes: from family 25, within 44 %
+              {{5.8, 0, 47.7, 71.6, 199, 142, 119, 50}},
               // box-runs: within 16 %
               {{0, 0, 168.6, 0, 1449, 538.7, 123.1, 8.072}},
               // shift: within 45 %
@@ -151,8 +154,8 @@ CpuCostConstants sse4() {
               {{8.227, 0, 146.8, 0, 26.12, 72.26, 0, 2666}},
               // separable-spline: from a Xeon, within 47 %
               {{243, 158, 533, 0, 47.5, 0, 0, 0}},
-              // box-runs of bytes: within 36 %
-              {{7.488, 0, 73.88, 135.4, 376, 119.4, 156.2, 990.2}},
+              // box-runs of bytes: from family 25, within 36 %
+              {{4.6, 0, 65.3, 132, 277, 208, 156.2, 100}},
               // box-runs: within 7 %
               {{0, 0, 237.4, 0, 1591, 617.8, 163.3, 715.4}},
               // shift: within 74 %

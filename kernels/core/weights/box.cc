@@ -168,15 +168,15 @@ FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t l
                                      std::int64_t change) {
   const std::int64_t divisor = division.divisor;
   // What is rounded to nearest is the division without the half of a divisor that is for rounding
-  // down.
+  // down. It is not negative, as no code of a direct division is below 0.
   const std::int64_t start = static_cast<std::int64_t>(division.offset) - divisor / 2;
-  if (!division.direct || division.ties || divisor >= kTwo23 || std::abs(start) >= kTwo23)
-    return {};
+  if (!division.direct || division.ties || divisor >= kTwo23 || start >= kTwo23) return {};
   const FloatBoxDivision whole = float_division(divisor, start, start, start + largest);
   if (whole.serves) return whole;
   const std::int64_t reach = divisor / 2 + change;
   FloatBoxDivision pivoted = float_division(divisor, start, -reach, reach);
   pivoted.pivoted = true;
+  // Codes that differ by more leave a byte; the sums of such masks mostly leave a mantissa before.
   pivoted.serves = pivoted.serves && reach / divisor < FloatBoxDivision::kRaise - 1;
   pivoted.offset += FloatBoxDivision::kRaise;
   return pivoted;

@@ -104,12 +104,16 @@ NarrowBoxDivision make_narrow_division(const BoxDivision& division, std::int64_t
 
 /// A division of sums that are kept as the bits of floats of 2^23 .. 2^24, whose mantissas are
 /// whole numbers, so that to add to a sum is to add to its bits. One fused multiplication and
-/// addition rounds the quotient, as the result again has whole numbers for a mantissa:
+/// addition rounds the quotient, as the result again has whole numbers for a mantissa. Of the float
+/// whose bits are
 ///
-///   bits = empty + sum - pivot * divisor,
-///   bits of (float(bits) * reciprocal + offset) = kCodeBits + code - pivot.
+///   empty + sum - pivot * divisor
 ///
-/// The pivot is 0, or else a code that the sum had before, where sums do not fit a mantissa.
+/// times reciprocal, plus offset, the bits are
+///
+///   kCodeBits + code                     where the pivot is 0,
+///   kCodeBits + kRaise + code - pivot    where sums do not fit a mantissa and the pivot is a code
+///                                        that the sum had before.
 struct FloatBoxDivision {
   /// The bits of 2^23.
   static constexpr std::int32_t kCodeBits = 0x4B000000;
@@ -126,7 +130,8 @@ struct FloatBoxDivision {
 
 /// The same as `division` for sums of 0 .. `largest`, without a pivot or for sums that differ by
 /// at most `change` from one whose code the pivot is. It serves if `division` is direct and has no
-/// ties, if the sums fit a mantissa, and if the error of the reciprocal moves no quotient.
+/// ties, if the sums fit a mantissa and codes less their pivots a byte, and if the error of the
+/// reciprocal moves no quotient.
 FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t largest,
                                      std::int64_t change);
 

@@ -2,7 +2,6 @@
 #include "kernels/cpu/box/box_bytes.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -159,13 +158,17 @@ class BoxRows {
     RowCells lost_cells[kBoxRows], gained_cells[kBoxRows];
     WindowRow rows[kBoxRows];
     std::int32_t changes[kBoxRows];
-    for (int r = 0; r < kBoxRows; ++r) {
-      // In place of rows behind the area one is gained and lost, which changes nothing.
-      const bool in_area = r < count;
-      lost_cells[r] = cells_of(lost + (in_area ? r : 0), lines_.lost[in_area ? r : 0][k]);
-      gained_cells[r] = in_area ? cells_of(gained + r, lines_.gained[r][k]) : lost_cells[r];
+    for (int r = 0; r < count; ++r) {
+      lost_cells[r] = cells_of(lost + r, lines_.lost[r][k]);
+      gained_cells[r] = cells_of(gained + r, lines_.gained[r][k]);
       changes[r] = first_sum(gained_cells[r]) - first_sum(lost_cells[r]);
-      rows[r].out = in_area ? out_row(k, y, r) : lines_.codes[r][k];
+      rows[r].out = out_row(k, y, r);
+    }
+    // In place of rows behind the area one is gained and lost, which changes nothing.
+    for (int r = count; r < kBoxRows; ++r) {
+      lost_cells[r] = gained_cells[r] = lost_cells[0];
+      changes[r] = 0;
+      rows[r].out = lines_.codes[r][k];
     }
     for (int n = 0; n < runs_.count; ++n) {
       const StepRun& run = runs_.runs[n];
@@ -236,6 +239,9 @@ HWY_EXPORT(box_bytes);
 
 namespace {
 
+// The rows that are read next, and those that are lost next.
+static_assert(2 * kBoxRows <= RowsAhead::kMostRows);
+
 /// Lines of a worker: see BoxLines.
 constexpr int kLines = 6 * kMaxComponents;
 
@@ -260,6 +266,8 @@ Result<BoxBytes> BoxBytes::make(const FrameFormat& format, const BoxMask& mask, 
   shape.intermediate_lines = ring;
   shape.cell_bytes = sizeof(std::int32_t);
   shape.strip_width = std::min(made.strip_width_, round_up(widest, kStripStep));
+  // A line of words has room for as many lines of codes as there are bytes in a word.
+  static_assert(kBoxRows <= sizeof(std::int32_t));
   shape.source_width = code_line_bytes(shape.strip_width + mask.width);
   shape.source_lines = kLines;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Codes of windows of 32 bits, and what such a window is kept as so that they are made of it soon.
+// Codes of windows of 32 bits, and what such a window is kept as so that they are made of it
+// quickly.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -86,7 +87,8 @@ class FloatDivider {
         offset_(hn::Set(Floats(), division.offset)),
         divisor_(hn::Set(Floats(), division.divisor)) {}
 
-  /// The codes of a step less their pivots, modulo 256, in the order of columns.
+  /// The codes of a step in the order of columns; of windows with pivots, what is to be added to a
+  /// pivot less kRaise, modulo 256.
   HWY_INLINE hn::Vec<Bytes> operator()(const StepWindows& windows) const {
     const auto last_offset = hn::Add(offset_, hn::Set(Floats(), float{kLastRaise}));
     return in_order(quotients(windows.first, offset_), quotients(windows.second, offset_),
@@ -111,6 +113,7 @@ class FloatDivider {
   /// code.
   static constexpr int kLastRaise = 256 - 0x4B;
 
+  /// What FloatBoxDivision makes of windows: floats whose lowest bytes are quotients.
   HWY_INLINE hn::Vec<Floats> quotients(hn::Vec<Words> windows, hn::Vec<Floats> offset) const {
     return hn::MulAdd(hn::BitCast(Floats(), windows), reciprocal_, offset);
   }
@@ -123,7 +126,7 @@ class FloatDivider {
     return hn::BitCast(Bytes(), hn::Add(two, others));
   }
 
-  /// Subtracts the multiple of the divisor nearest to what windows are. Returns the quotients.
+  /// Subtracts the multiple of the divisor nearest to what windows are. Returns quotients().
   HWY_INLINE hn::Vec<Floats> change_pivot(hn::Vec<Words>* windows) const {
     const auto quotient = quotients(*windows, offset_);
     const auto pivot = hn::Sub(quotient, hn::Set(Floats(), 8388608.0F + FloatBoxDivision::kRaise));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What both ways of box over bytes have in common: the lines of a worker, what is fetched ahead,
-// and the division of 16 bits.
+// What both ways of box over bytes have in common: the lines of a worker, parts that are
+// copied, and the division of 16 bits.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -43,8 +43,8 @@ struct BoxLines {
   std::uint8_t* lost[kBoxRows][kMaxComponents];    ///< of the one that the mask has left,
   std::uint8_t* codes[kBoxRows][kMaxComponents];   ///< and those that a row becomes.
   Sum* windows[kMaxComponents];                    ///< Sums of the codes below the mask,
-  std::uint8_t* pivots[kMaxComponents];            ///< and what they are kept less: PivotedWindows.
-  std::int32_t* columns[kMaxComponents];           ///< Sums that the first windows are made of.
+  std::uint8_t* pivots[kMaxComponents];  ///< and the codes that they are kept less: PivotedWindows.
+  std::int32_t* columns[kMaxComponents];  ///< Sums that the first windows are made of.
 
   /// Lines of `cells` codes with ghost cells.
   BoxLines(const Workspace& workspace, int cells) {
@@ -62,8 +62,14 @@ struct BoxLines {
   }
 };
 
-/// Rows that are fetched before they are read or written.
-constexpr int kRowsAhead = 4;
+/// True if `holds` is for all parts that are filtered.
+template <class Holds>
+HWY_INLINE bool all_filtered_parts(const RowTask& task, const Holds& holds) {
+  return std::all_of(task.groups, task.groups + task.count, [&holds](const ByteTask& group) {
+    return std::all_of(group.parts, group.parts + group.count,
+                       [&holds](const BytePart& part) { return !part.filtered || holds(part); });
+  });
+}
 
 /// The codes of parts that are not filtered are those of the source. `lines` is scratch.
 HWY_INLINE void copy_others(const ByteTask& task, const Area& area, int y,
@@ -118,11 +124,7 @@ class Divider {
 
 /// True if the codes of all parts are made by a Divider.
 HWY_INLINE bool divides_narrowly(const RowTask& task) {
-  return std::all_of(task.groups, task.groups + task.count, [](const ByteTask& group) {
-    return std::all_of(group.parts, group.parts + group.count, [](const BytePart& part) {
-      return !part.filtered || part.narrow_division.serves;
-    });
-  });
+  return all_filtered_parts(task, [](const BytePart& part) { return part.narrow_division.serves; });
 }
 
 #endif

@@ -109,6 +109,9 @@ HWY_INLINE void finish_windows(const std::uint8_t* cells, int begin, int end,
       out + begin);
 }
 
+/// Rows that are fetched before they are read or written.
+inline constexpr int kRowsAhead = 4;
+
 /// Columns between two prefetches. With fewer the short loop over columns is left too often, and to
 /// fetch a whole row at once would wait for memory.
 inline constexpr int kNarrowPrefetched = 1024;

@@ -237,7 +237,8 @@ struct PivotedWindows {
         box_quotient(static_cast<std::uint32_t>(sum) + part.division.offset, part.division));
     line.pivots[i] = static_cast<std::uint8_t>(pivot);
     line.windows[window_place<Sum>(i)] =
-        part.float_division.empty + sum - pivot * static_cast<std::int32_t>(part.division.divisor);
+        part.float_division.empty +
+        (sum - pivot * static_cast<std::int32_t>(part.division.divisor));
   }
 
   /// As WideWindows::finish() does.
@@ -260,16 +261,10 @@ struct PivotedWindows {
 
 /// True if the windows of all parts have pivots.
 HWY_INLINE bool have_pivots(const RowTask& task) {
-  return kFused && std::all_of(task.groups, task.groups + task.count, [](const ByteTask& group) {
-           return std::all_of(group.parts, group.parts + group.count, [](const BytePart& part) {
-             return !part.filtered || (part.float_division.serves && part.float_division.pivoted);
-           });
+  return kFused && all_filtered_parts(task, [](const BytePart& part) {
+           return part.float_division.serves && part.float_division.pivoted;
          });
 }
-
-#endif
-
-#if HWY_TARGET != HWY_SCALAR
 
 /// Windows of 16 bits, whose codes are made by a Divider.
 struct NarrowWindows {

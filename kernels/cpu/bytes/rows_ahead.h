@@ -20,6 +20,9 @@ enum class FetchTo : int { kSecondCache = 2, kFirstCache = 3 };
 /// Rows that a kernel reads and writes next.
 class RowsAhead {
  public:
+  /// Rows of the source, and as many of the output.
+  static constexpr int kMostRows = 8;
+
   /// For a kernel that walks along `area` once for each of `parts` components, of which `first`
   /// comes first in memory.
   RowsAhead(const ComponentTask& first, int parts, const Area& area)
@@ -80,7 +83,6 @@ class RowsAhead {
   }
 
  private:
-  static constexpr int kMostRows = 8;
   static constexpr unsigned kCacheLine = 64;
 
   const ComponentTask& first_;

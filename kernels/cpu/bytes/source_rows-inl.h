@@ -26,7 +26,7 @@ namespace convolve {
 namespace HWY_NAMESPACE {
 
 /// How a kernel goes along a row: it makes `step` results at a time, and for those at column i
-/// reads cells i .. i + reach - 1.
+/// reads cells i .. i + reach - 1, a step of them or more.
 struct Stride {
   int step;
   int reach;
@@ -89,10 +89,11 @@ class SourceRows {
   /// cell i on and one from cell i + `offset` on, with a reach of two steps, as runs that find
   /// each of them in one place.
   StepRuns runs_of_two(int count, int offset) const {
-    const auto turn = [&](int cell) {
+    const auto first_step = [&](int cell) {
       return std::clamp(round_up(std::max(cell, 0), stride_.step), 0, count);
     };
-    int ends[] = {turn(begin_), turn(end_), turn(begin_ - offset), turn(end_ - offset), count};
+    int ends[] = {first_step(begin_), first_step(end_), first_step(begin_ - offset),
+                  first_step(end_ - offset), count};
     std::sort(std::begin(ends), std::end(ends));
     const auto in_picture = [&](int cell) { return begin_ <= cell && cell < end_; };
     StepRuns made;
@@ -124,10 +125,10 @@ class SourceRows {
     if (left > 0) {
       const int ghosts = std::max(-x_, 0);
       if (ghosts > 0) copy_ghosts(left_, row, line);
-      copy_cells(row + x_ + ghosts, left - ghosts, line + ghosts);
+      copy_bytes(row + x_ + ghosts, left - ghosts, line + ghosts);
     }
     if (end_ >= cells_) return;
-    copy_cells(row + x_ + end_, std::min(picture_end(), cells_) - end_, line + end_);
+    copy_bytes(row + x_ + end_, std::min(picture_end(), cells_) - end_, line + end_);
     if (picture_end() < cells_) copy_ghosts(right_, row, line + picture_end());
   }
 

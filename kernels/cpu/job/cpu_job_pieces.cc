@@ -87,8 +87,10 @@ void CpuJob::set_epilogue(BytePart& part, const Component& component,
     part.division = make_box_division(component, mask(), *weight, scale, bias, plan_.rational);
     const std::int64_t largest = mask().taps() * component.max_code();
     part.narrow_division = make_narrow_division(part.division, largest);
-    part.float_division =
-        make_float_division(part.division, largest, kBoxRows * mask().width * component.max_code());
+    // A row that the mask gains and one that it loses change a sum by so much at most; pivots are
+    // those of the row before kBoxRows ones.
+    const std::int64_t change = kBoxRows * mask().width * component.max_code();
+    part.float_division = make_float_division(part.division, largest, change);
   }
   part.task.epilogue = part.digits.general;
   part.task.reciprocals = make_reciprocals(part.task.epilogue);
