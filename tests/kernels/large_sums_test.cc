@@ -142,8 +142,7 @@ TEST_P(LargeBoxSums, AreThoseOfTheReference) {
        {Case{"box:257", Border::kReplicate, 1}, Case{"box:257", Border::kZero, 1},
         Case{"box:257", Border::kReflect, 1}, Case{"box:257", Border::kWrap, 1},
         Case{"box:257", Border::kMirror, 1.0 / 3}, Case{"box:258,257", Border::kMirror, 1},
-        Case{"box:301,901", Border::kMirror, 1}, Case{"box:1185,87", Border::kReplicate, 1},
-        Case{"box:717", Border::kMirror, 1}}) {
+        Case{"box:301,901", Border::kMirror, 1}, Case{"box:1185,87", Border::kReplicate, 1}}) {
     const TestMaskPtr box = parsed_mask(c.box);
     filter(*box, c.scale, c.border, source.view(), made.view());
     reference_run(source.view(), wanted.view(), box->mask, arguments_);
@@ -199,7 +198,7 @@ TEST_P(WideBoxSums, AreThoseOfTheReference) {
   GuardedFrame source(format_, 0, false), made(format_, 0, false), wanted(format_, 0, false);
   Random random(9);
   fill(source.view(), [&random] { return random.integer(0, 255); });
-  for (const char* text : {"box:257", "box:301,201"})
+  for (const char* text : {"box:257,129", "box:301,111"})
     for (const Border border :
          {Border::kReplicate, Border::kZero, Border::kReflect, Border::kMirror, Border::kWrap}) {
       const TestMaskPtr box = parsed_mask(text);
@@ -210,17 +209,16 @@ TEST_P(WideBoxSums, AreThoseOfTheReference) {
     }
 }
 
-const auto kBoxFrames =
-    ::testing::Values(BoxFrames{"full_levels", Arrangement::kPacked1, Levels::kFull},
-                      BoxFrames{"limited_levels", Arrangement::kPacked1, Levels::kLimited},
-                      BoxFrames{"copied_alpha", Arrangement::kRgba, Levels::kFull});
+constexpr BoxFrames kFullLevels = {"full_levels", Arrangement::kPacked1, Levels::kFull};
+constexpr BoxFrames kLimitedLevels = {"limited_levels", Arrangement::kPacked1, Levels::kLimited};
 const auto name_of = [](const auto& row) { return row.param.name; };
-INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxSums, kBoxFrames, name_of);
-INSTANTIATE_TEST_SUITE_P(Boxes, StripedBoxSums, kBoxFrames, name_of);
-INSTANTIATE_TEST_SUITE_P(Boxes, WideBoxSums,
-                         ::testing::Values(BoxFrames{"limited_levels", Arrangement::kPacked1,
-                                                     Levels::kLimited}),
+INSTANTIATE_TEST_SUITE_P(Boxes, LargeBoxSums,
+                         ::testing::Values(kFullLevels, kLimitedLevels,
+                                           BoxFrames{"copied_alpha", Arrangement::kRgba,
+                                                     Levels::kFull}),
                          name_of);
+INSTANTIATE_TEST_SUITE_P(Boxes, StripedBoxSums, ::testing::Values(kFullLevels), name_of);
+INSTANTIATE_TEST_SUITE_P(Boxes, WideBoxSums, ::testing::Values(kLimitedLevels), name_of);
 
 // Sums of four, eight and sixteen weights at the ends of 16 bits, and rows that differ most.
 TEST(LargeSums, SplitRowsDoNotWrap) {

@@ -103,10 +103,9 @@ class BoxRows {
   bool start() {
     for (int k = 0; k < task_.count; ++k)
       std::fill_n(lines_.columns[k], cells_, 0);
-    for (int i = 0; i < mask_.height; i += kAddedRows) {
-      if (task_.parts[0].task.stopped()) return false;
-      add_to_columns(top_ - 1 + i, std::min(kAddedRows, mask_.height - i));
-    }
+    const int first = top_ - 1, end = first + mask_.height, inside = std::clamp(0, first, end);
+    // Rows of the picture are fetched ahead, and then lie in the cache for those that mirror them.
+    if (!add_to_columns(inside, end) || !add_to_columns(first, inside)) return false;
     for (int k = 0; k < task_.count; ++k) {
       if (!task_.parts[k].filtered) continue;
       const std::int32_t* const columns = lines_.columns[k];
@@ -119,8 +118,20 @@ class BoxRows {
     return true;
   }
 
-  /// Adds `count` picture rows from `y` on to the sums of columns.
-  void add_to_columns(int y, int count) {
+  /// Adds picture rows `begin` .. `end` - 1 to the sums of columns. False if the frame is no longer
+  /// wanted.
+  bool add_to_columns(int begin, int end) {
+    for (int y = begin; y < end; y += kAddedRows) {
+      if (task_.parts[0].task.stopped()) return false;
+      const int count = std::min(kAddedRows, end - y);
+      ahead_.next_block(y + count, std::min(kAddedRows, end - y - count), area_.y + area_.height);
+      add_block_to_columns(y, count);
+    }
+    return true;
+  }
+
+  /// Adds `count` picture rows from `y` on.
+  void add_block_to_columns(int y, int count) {
     const auto lines = [this](int r) {
       return r < kBoxRows ? lines_.gained[r] : lines_.lost[r - kBoxRows];
     };
@@ -134,7 +145,11 @@ class BoxRows {
           rows[r] = lines(r)[k];
           if (in_picture) rows[r] = source_.in_picture(y + r, rows[r]);
         }
-        add_rows(rows, count, begin, end, lines_.columns[k]);
+        for (int x = begin; x < end; x += kPrefetched) {
+          const int fetched = std::min(kPrefetched, end - x);
+          ahead_.fetch<FetchTo::kSecondCache>(k, cells_, x, fetched);
+          add_rows(rows, count, x, x + fetched, lines_.columns[k]);
+        }
       });
     }
   }

@@ -81,9 +81,11 @@ HWY_INLINE std::int32_t sum_of_cells(const std::uint8_t* cells, int begin, int e
 #else
   const hn::Repartition<std::uint64_t, Bytes> d;
   auto sums = hn::Zero(d);
-  for (int i = begin; i < end; i += kWindowStep) {
-    const auto summed =
-        hn::FirstN(Bytes(), static_cast<std::size_t>(std::min(kWindowStep, end - i)));
+  int i = begin;
+  for (; i + kWindowStep <= end; i += kWindowStep)
+    sums = hn::Add(sums, hn::SumsOf8(hn::LoadU(Bytes(), cells + i)));
+  if (i < end) {
+    const auto summed = hn::FirstN(Bytes(), static_cast<std::size_t>(end - i));
     sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(summed, hn::LoadU(Bytes(), cells + i))));
   }
   const hn::RebindToSigned<decltype(d)> d_signed;
