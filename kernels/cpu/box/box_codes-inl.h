@@ -28,7 +28,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// What a window of a part is kept as whose codes add up to 0: windows are differences from black.
+/// The number that is kept for a window of a part if its codes add up to 0: windows are
+/// differences from black.
 HWY_INLINE std::int32_t empty_window(const BytePart& part, int taps) {
   return -part.task.black * taps;
 }
@@ -46,7 +47,7 @@ struct StepWindows {
   hn::Vec<Words> first, second, third, last;
 };
 
-/// What a window is kept as, and how its code is made of that.
+/// The ways to keep a window and to make its code.
 enum class WindowCodes {
   kFloat,    ///< The bits of a float: FloatDivider.
   kWhole,    ///< A sum of codes: WholeDivider.
@@ -66,7 +67,7 @@ HWY_INLINE WindowCodes window_codes(const BytePart& part) {
                                                                         : WindowCodes::kEpilogue;
 }
 
-/// What a window of a part is kept as whose codes add up to 0.
+/// The number that is kept for a window of a part if its codes add up to 0.
 HWY_INLINE std::int32_t empty_window(const BytePart& part, int taps) {
   switch (window_codes(part)) {
     case WindowCodes::kFloat:
@@ -113,7 +114,7 @@ class FloatDivider {
   /// code.
   static constexpr int kLastRaise = 256 - 0x4B;
 
-  /// What FloatBoxDivision makes of windows: floats whose lowest bytes are quotients.
+  /// Windows divided as FloatBoxDivision says: floats whose lowest bytes are quotients.
   HWY_INLINE hn::Vec<Floats> quotients(hn::Vec<Words> windows, hn::Vec<Floats> offset) const {
     return hn::MulAdd(hn::BitCast(Floats(), windows), reciprocal_, offset);
   }

@@ -243,7 +243,7 @@ struct PivotedWindows {
         (sum - pivot * static_cast<std::int32_t>(part.division.divisor));
   }
 
-  /// As WideWindows::finish() does.
+  /// Changes windows and makes codes: see WideWindows::finish().
   template <class Fetch>
   static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
                                 const WindowLine<Sum>& line, int begin, int end,
@@ -276,7 +276,7 @@ struct NarrowWindows {
     line.windows[window_place<Sum>(i)] = static_cast<Sum>(sum);
   }
 
-  /// As WideWindows::finish() does; changes are modulo 2^16.
+  /// Changes windows and makes codes: see WideWindows::finish(). Changes are modulo 2^16.
   template <class Fetch>
   static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
                                 const WindowLine<Sum>& line, int begin, int end,
