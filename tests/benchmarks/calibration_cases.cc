@@ -70,6 +70,9 @@ const SpecialCase kSpecialCases[] = {
     {"box:15", KernelKind::kBox, "GRAY8"},
     {"box:63", KernelKind::kBox, "GRAY8"},
     {"box:255", KernelKind::kBox, "GRAY8"},
+    // Ties, which are told by a remainder, in float and in double.
+    {"box:64", KernelKind::kBox, "GRAY8"},
+    {"box:258,256", KernelKind::kBox, "GRAY8"},
     {"box:15", KernelKind::kBox, "GRAY16"},
     {"box:63", KernelKind::kBox, "GRAY16"},
     {"box:255", KernelKind::kBox, "GRAY16"},

@@ -86,6 +86,10 @@ TEST(CpuCost, CodesByDivisionAreCounted) {
   const FrameFormat format = grey(1000, 1000);
   EXPECT_DOUBLE_EQ(work_of_form(format, "box:6", Form::kCoarsened)[kCpuDivided], 1);
   EXPECT_DOUBLE_EQ(work_of_form(format, "box:5", Form::kCoarsened)[kCpuDivided], 0);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:63", Form::kBoxRuns)[kCpuDivided], 0);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:255", Form::kBoxRuns)[kCpuDouble], 0);
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:66,62", Form::kBoxRuns)[kCpuDivided], 1) << "ties";
+  EXPECT_DOUBLE_EQ(work_of_form(format, "box:258,256", Form::kBoxRuns)[kCpuDouble], 1) << "ties";
 }
 
 TEST(CpuCost, EveryClassHasItsConstantsInEveryRow) {

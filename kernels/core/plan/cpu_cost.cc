@@ -96,10 +96,10 @@ double work_for_sample(const Plan& plan, const Component& component, const Mask&
                                              : static_cast<double>(mask.taps());
 }
 
-/// A box over bytes whose windows become codes without a division (kernels/cpu/box/box_bytes.h).
-bool divides_by_products(const Plan& plan, const FrameFormat& format, const Mask& mask) {
+/// A box over bytes whose codes are made of the windows of its rows at once.
+bool is_narrow(const Plan& plan, const FrameFormat& format, const Mask& mask) {
   return plan.kernel() == KernelKind::kBox && in_bytes(format) && plan.rational &&
-         mask.taps() % 2 != 0;
+         is_narrow_box(mask.width, mask.height) && mask.taps() % 2 != 0;
 }
 
 /// How the codes of a component are made.
@@ -108,13 +108,21 @@ struct Codes {
   bool divided = false;
 };
 
-/// The scale of a plan is not known here; codes near the edge of what a float holds are judged as
-/// if it were 1.
+/// The scale and bias of a plan are not known here; codes near the edge of what a float holds are
+/// judged as if these were 1 and 0.
 Codes codes_of(const Plan& plan, const FrameFormat& format, const Component& component,
                const Mask& mask) {
-  if (divides_by_products(plan, format, mask)) return {};
-  const Epilogue epilogue =
-      make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32, plan.passes());
+  Epilogue epilogue;
+  if (plan.kernel() == KernelKind::kBox && in_bytes(format)) {
+    const BoxWeight weight = *box_weight(mask);
+    const BoxDivision division = make_box_division(component, mask, weight, 1, 0, plan.rational);
+    // Vectors of sums are then divided by a multiplication (kernels/cpu/box/box_codes-inl.h).
+    if (division.direct && !division.ties) return {};
+    epilogue = make_box_epilogue(component, mask, weight, 1, 0, plan.rational);
+  } else {
+    epilogue =
+        make_epilogue(component, mask, 1, 0, plan.rational, Accumulator::kFloat32, plan.passes());
+  }
   return {plan.accumulator == Accumulator::kFloat64 || !epilogue.in_float,
           plan.rational && (epilogue.in_float ? epilogue.narrow.divide : epilogue.wide.divide)};
 }
@@ -185,8 +193,7 @@ CostTerms cpu_work_of(const CpuCostConstants& constants, const Plan& plan,
                       const FrameFormat& format, const Mask& mask, int threads) {
   CostTerms terms{};
   terms[kCpuFrame] = 1;
-  const bool narrow =
-      divides_by_products(plan, format, mask) && is_narrow_box(mask.width, mask.height);
+  const bool narrow = is_narrow(plan, format, mask);
   for (int p = 0; p < format.plane_count; ++p) {
     const PlaneFormat& plane = format.planes[p];
     for (int c = 0; c < plane.component_count; ++c) {

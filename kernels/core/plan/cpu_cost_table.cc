@@ -15,9 +15,11 @@ constexpr const char* kZen5 = "AMD EPYC, family 26";
 // times as long, GRAY8, RGBA and GRAY16 of up to 640x480. The constants of separable-spline, whose
 // kernel is newer, were measured on a virtual Xeon (family 6, model 207) and scaled by what
 // separable float32 takes there; those of SCALAR are as far from SSE4's as that class's. Those of
-// box-runs of bytes, but for SCALAR's, were measured on family 25 (Zen 4) at 61e6c81 and scaled by
-// what dot products and their memory take there: 2.05 and 1.4 times as long with AVX-512, 1.08 and
-// 1.4 with AVX2, 1.03 and 1.4 with SSE4; divisions with ties were estimated from 31x31 and 32x32.
+// box-runs of bytes, but for SCALAR's, are from family 25 (Zen 4) at 61e6c81, divided by what dot
+// products take longer there (2.05 with AVX-512, 1.08 with AVX2, 1.03 with SSE4), frames and rows
+// by 1.2 and bytes by 1.4. Those of doubles are family 26's, and those of divisions, which boxes
+// over an even number of samples have, are estimated from 31x31 and 32x32. SCALAR's leave out the
+// divisions of its boxes from 53x53 up, which other sets do not make.
 
 CpuCostConstants avx3_dl() {
   return {"AVX3_DL",

@@ -168,7 +168,7 @@ FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t l
                                      std::int64_t change) {
   const std::int64_t divisor = division.divisor;
   // What is rounded to nearest is the division without the half of a divisor that is for rounding
-  // down. It is not negative, as no code of a direct division is below 0.
+  // down. It is not negative, as a direct division has nothing to subtract.
   const std::int64_t start = static_cast<std::int64_t>(division.offset) - divisor / 2;
   if (!division.direct || division.ties || divisor >= kTwo23 || start >= kTwo23) return {};
   const FloatBoxDivision whole = float_division(divisor, start, start, start + largest);
@@ -176,7 +176,7 @@ FloatBoxDivision make_float_division(const BoxDivision& division, std::int64_t l
   const std::int64_t reach = divisor / 2 + change;
   FloatBoxDivision pivoted = float_division(divisor, start, -reach, reach);
   pivoted.pivoted = true;
-  // Codes that differ by more leave a byte; the sums of such masks mostly leave a mantissa before.
+  // Codes that differ by more leave a byte.
   pivoted.serves = pivoted.serves && reach / divisor < FloatBoxDivision::kRaise - 1;
   pivoted.offset += FloatBoxDivision::kRaise;
   return pivoted;

@@ -104,12 +104,12 @@ NarrowBoxDivision make_narrow_division(const BoxDivision& division, std::int64_t
 
 /// A division of sums that are kept as the bits of floats of 2^23 .. 2^24, whose mantissas are
 /// whole numbers, so that to add to a sum is to add to its bits. One fused multiplication and
-/// addition rounds the quotient, as the result again has whole numbers for a mantissa. Of the float
-/// whose bits are
+/// addition rounds the quotient, as the result again has whole numbers for a mantissa. Let f be the
+/// float whose bits are
 ///
-///   empty + sum - pivot * divisor
+///   empty + sum - pivot * divisor.
 ///
-/// times reciprocal, plus offset, the bits are
+/// The bits of f * reciprocal + offset are
 ///
 ///   kCodeBits + code                     where the pivot is 0,
 ///   kCodeBits + kRaise + code - pivot    where sums do not fit a mantissa and the pivot is a code

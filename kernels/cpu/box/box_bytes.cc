@@ -147,7 +147,10 @@ class BoxRows {
         }
         for (int x = begin; x < end; x += kPrefetched) {
           const int fetched = std::min(kPrefetched, end - x);
-          ahead_.fetch<FetchTo::kSecondCache>(k, cells_, x, fetched);
+          // The area's columns stand for the cells that are read, most of which are there.
+          if (x < area_.width)
+            ahead_.fetch<FetchTo::kSecondCache>(k, area_.width, x,
+                                                std::min(fetched, area_.width - x));
           add_rows(rows, count, x, x + fetched, lines_.columns[k]);
         }
       });
@@ -254,7 +257,7 @@ HWY_EXPORT(box_bytes);
 
 namespace {
 
-// The rows that are read next, and those that are lost next.
+// The rows that are read next and those that are lost next, or those of the first windows.
 static_assert(2 * kBoxRows <= RowsAhead::kMostRows);
 
 /// Lines of a worker: see BoxLines.

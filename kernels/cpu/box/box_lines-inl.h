@@ -62,7 +62,7 @@ struct BoxLines {
   }
 };
 
-/// True if `holds` is for all parts that are filtered.
+/// True if `holds` is true of all parts that are filtered.
 template <class Holds>
 HWY_INLINE bool all_filtered_parts(const RowTask& task, const Holds& holds) {
   return std::all_of(task.groups, task.groups + task.count, [&holds](const ByteTask& group) {

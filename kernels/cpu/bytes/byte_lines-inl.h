@@ -188,7 +188,7 @@ HWY_INLINE void copy_reversed(const std::uint8_t* last, int count, std::uint8_t*
     to[i] = last[-i];
 }
 
-/// Copies `count` bytes: from a vector of them on without a call.
+/// Copies `count` bytes, without a call if they fill a vector.
 HWY_INLINE void copy_bytes(const std::uint8_t* from, int count, std::uint8_t* to) {
   const hn::ScalableTag<std::uint8_t> d;
   const int lanes = static_cast<int>(hn::Lanes(d));

@@ -20,7 +20,7 @@ enum class FetchTo : int { kSecondCache = 2, kFirstCache = 3 };
 /// Rows that a kernel reads and writes next.
 class RowsAhead {
  public:
-  /// Rows of the source, and as many of the output.
+  /// At most so many rows of the source are fetched, and as many of the output.
   static constexpr int kMostRows = 8;
 
   /// For a kernel that walks along `area` once for each of `parts` components, of which `first`

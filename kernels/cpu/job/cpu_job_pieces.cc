@@ -87,8 +87,8 @@ void CpuJob::set_epilogue(BytePart& part, const Component& component,
     part.division = make_box_division(component, mask(), *weight, scale, bias, plan_.rational);
     const std::int64_t largest = mask().taps() * component.max_code();
     part.narrow_division = make_narrow_division(part.division, largest);
-    // A row that the mask gains and one that it loses change a sum by so much at most; pivots are
-    // those of the row before kBoxRows ones.
+    // Rows that the mask gains and loses, kBoxRows of each, change a sum by this at most; a pivot
+    // is the code before them.
     const std::int64_t change = kBoxRows * mask().width * component.max_code();
     part.float_division = make_float_division(part.division, largest, change);
   }
