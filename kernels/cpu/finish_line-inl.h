@@ -158,15 +158,22 @@ HWY_INLINE void store_samples(const ComponentTask& task, const EpilogueOf<Real> 
 
   int i = 0;
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (sizeof(Real) == sizeof(float) && sizeof(Stored) == 1) {
+  if constexpr (sizeof(Real) == sizeof(float)) {
     const auto words_at = [=](int at) HWY_ATTR {
-      return hn::ShiftLeftSame(
-          finish_words<kWay>(d, hn::LoadU(d, sums + at), epilogue, reciprocal, high), layout.shift);
+      return finish_words<kWay>(d, hn::LoadU(d, sums + at), epilogue, reciprocal, high);
     };
-    for (; i + 4 * lanes <= count; i += 4 * lanes) {
-      const hn::Vec<Words> words[4] = {words_at(i), words_at(i + lanes), words_at(i + 2 * lanes),
-                                       words_at(i + 3 * lanes)};
-      hn::StoreU(pack_words_in_order(words), Bytes(), out + i);
+    if constexpr (sizeof(Stored) == 1) {
+      for (; i + 4 * lanes <= count; i += 4 * lanes) {
+        hn::Vec<Words> words[4];
+        HWY_UNROLL(4)
+        for (int k = 0; k < 4; ++k)
+          words[k] = hn::ShiftLeftSame(words_at(i + k * lanes), layout.shift);
+        hn::StoreU(pack_words_in_order(words), Bytes(), out + i);
+      }
+    } else {
+      for (; i + 2 * lanes <= count; i += 2 * lanes)
+        store_wide_pairs(pack_wide_in_order(words_at(i), words_at(i + lanes)), layout, 2 * lanes,
+                         out + 2 * i);
     }
   }
 #endif

@@ -94,41 +94,78 @@ HWY_INLINE void convert_samples(const ComponentTask& task, const std::uint8_t* s
   }
 }
 
+/// Ghost cells side by side that read cells side by side, or all the same cell.
+struct GhostRun {
+  int column;  ///< What the first one reads, or kNoSignal.
+  int step;    ///< From what one reads to what the next one reads: -1, 0 or 1.
+  int length;
+};
+
+/// The run that begins at column `x`, outside of a row of `width` cells, of `most` cells at most.
+HWY_INLINE GhostRun ghost_run(Border border, int x, int width, int most) {
+  const int column = border_index(border, x, width);
+  if (border == Border::kReplicate || border == Border::kZero) return {column, 0, most};
+  const int step = border_index(border, x + 1, width) - column;
+  if (step == 1) return {column, step, std::min(most, width - column)};
+  if (step == -1) return {column, step, std::min(most, column + 1)};
+  return {column, 0, 1};
+}
+
+/// Fills cells `begin` to `end` - 1 of a line that begins at column `x` of picture row `row`: they
+/// lie outside of the picture, and cells `inside` to `after` - 1 hold what is in it.
+template <class Real, class Stored>
+void fill_ghost_cells(const ComponentTask& task, int row, int x, int begin, int end, int inside,
+                      int after, Real* line) {
+  for (int i = begin; i < end;) {
+    const GhostRun run = ghost_run(task.border, x + i, task.width, end - i);
+    const int first = run.column - x, last = first + run.step * (run.length - 1);
+    if (run.column == kNoSignal) {
+      std::fill_n(line + i, run.length, Real(0));
+    } else if (std::min(first, last) >= inside && std::max(first, last) < after) {
+      for (int j = 0; j < run.length; ++j)
+        line[i + j] = line[first + run.step * j];
+    } else {
+      // A strip of a wide picture has not the columns at its other end.
+      const std::uint8_t* const samples = task.src_row(row);
+      for (int j = 0; j < run.length; ++j) {
+        const std::ptrdiff_t column = run.column + run.step * j;
+        const Stored stored = read_sample<Stored>(samples + column * task.step);
+        line[i + j] = static_cast<Real>(decode_sample(stored, task.layout) - task.black);
+      }
+    }
+    i += run.length;
+  }
+}
+
+/// Fills `line` with `count` cells of picture row `row` from column `x` on, of which cells `inside`
+/// to `after` - 1 lie in the picture: they come from `samples`, where theirs lie side by side.
+template <class Real, class Stored>
+HWY_INLINE void convert_line(const ComponentTask& task, int row, int x, int count, int inside,
+                             int after, const std::uint8_t* samples, Real* line) {
+  convert_samples<Real, Stored>(task, samples, after - inside, line + inside);
+  fill_ghost_cells<Real, Stored>(task, row, x, 0, inside, inside, after, line);
+  fill_ghost_cells<Real, Stored>(task, row, x, after, count, inside, after, line);
+}
+
 /// Fills `line` with `count` cells of picture row `y` from column `x` on; either may lie outside
 /// the picture. `samples` is scratch for `count` samples.
 template <class Real, class Stored>
 void load_line(const ComponentTask& task, int y, int x, int count, Real* line, Stored* samples) {
-  const int row_index = border_index(task.border, y, task.height);
-  if (row_index == kNoSignal) {
+  const int row = border_index(task.border, y, task.height);
+  if (row == kNoSignal) {
     std::fill_n(line, count, Real(0));
     return;
   }
-  const std::uint8_t* row = task.src_row(row_index);
   const int inside = std::min(std::max(-x, 0), count);
   const int after = std::min(std::max(task.width - x, inside), count);
-
-  const auto fill_ghosts = [&](int begin, int end) {
-    for (int i = begin; i < end; ++i) {
-      const int column = border_index(task.border, x + i, task.width);
-      if (column == kNoSignal) {
-        line[i] = Real(0);
-        continue;
-      }
-      const Stored stored =
-          read_sample<Stored>(row + static_cast<std::ptrdiff_t>(column) * task.step);
-      line[i] = static_cast<Real>(decode_sample(stored, task.layout) - task.black);
-    }
-  };
-  fill_ghosts(0, inside);
+  const std::uint8_t* from = task.src_row(row);
   if (task.step == static_cast<int>(sizeof(Stored))) {
-    convert_samples<Real, Stored>(task, row + static_cast<std::ptrdiff_t>(x + inside) * task.step,
-                                  after - inside, line + inside);
+    from += static_cast<std::ptrdiff_t>(x + inside) * task.step;
   } else {
-    gather_samples(task, row, x + inside, after - inside, samples);
-    convert_samples<Real, Stored>(task, reinterpret_cast<const std::uint8_t*>(samples),
-                                  after - inside, line + inside);
+    gather_samples(task, from, x + inside, after - inside, samples);
+    from = reinterpret_cast<const std::uint8_t*>(samples);
   }
-  fill_ghosts(after, count);
+  convert_line<Real, Stored>(task, row, x, count, inside, after, from, line);
 }
 
 }  // namespace HWY_NAMESPACE

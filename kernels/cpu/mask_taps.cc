@@ -54,4 +54,14 @@ MaskTaps::MaskTaps(int width, int height, int anchor_x, int anchor_y, Accumulato
   }
 }
 
+FactorTaps factor_taps(const Mask& mask, Accumulator accumulator, bool rational) {
+  const std::vector<std::byte> factors = encode_factors(mask, accumulator, rational);
+  const std::byte* const column = factors.data() + mask.width * weight_bytes(accumulator);
+  FactorTaps taps = {MaskTaps(mask.width, 1, mask.anchor_x, 0, accumulator, factors.data()),
+                     MaskTaps(1, mask.height, 0, mask.anchor_y, accumulator, column)};
+  if (rational ? is_symmetric(mask.row_integers) : is_symmetric(mask.row)) taps.row.fold();
+  if (rational ? is_symmetric(mask.column_integers) : is_symmetric(mask.column)) taps.column.fold();
+  return taps;
+}
+
 }  // namespace convolve

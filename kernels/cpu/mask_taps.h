@@ -29,6 +29,10 @@ class MaskTaps {
   int anchor_y() const { return anchor_y_; }
   Accumulator accumulator() const { return accumulator_; }
 
+  /// From now on these are a row or a column whose sums are folded (Passes::kFolded).
+  void fold() { folded_ = true; }
+  bool folded() const { return folded_; }
+
   template <class Weight>
   const Weight* weights() const {
     return reinterpret_cast<const Weight*>(weights_.data());
@@ -46,9 +50,19 @@ class MaskTaps {
   int anchor_x_ = 0;
   int anchor_y_ = 0;
   Accumulator accumulator_ = Accumulator::kFloat32;
+  bool folded_ = false;
   std::vector<std::byte> weights_;
   std::vector<TapSpan> row_spans_;
   std::vector<TapSpan> block_spans_;
 };
+
+/// The factors of a mask of rank 1: a mask of height 1 and one of width 1.
+struct FactorTaps {
+  MaskTaps row, column;
+};
+
+/// The factors of `mask` with weights of `accumulator`'s type; `rational`: as is_rational() says.
+/// Those that are symmetric are folded.
+FactorTaps factor_taps(const Mask& mask, Accumulator accumulator, bool rational);
 
 }  // namespace convolve

@@ -109,8 +109,8 @@ class Measurement {
       return fail(row, "a batch failed");
     row.served = true;
     if (fma_rate_ > 0) {
-      const double taps = plan.passes() == Passes::kRowColumn ? mask.width + mask.height
-                                                              : static_cast<double>(mask.taps());
+      const double taps = plan.passes() != Passes::kDirect ? mask.width + mask.height
+                                                           : static_cast<double>(mask.taps());
       row.floor = 1e6 * taps * row.width * row.height / fma_rate_;
     }
     if (plan.kernel() == KernelKind::kTiledInput || plan.kernel() == KernelKind::kTiledOutput) {

@@ -25,8 +25,8 @@ double filtered_samples(const FrameFormat& format) {
 /// Multiply-adds that `plan` takes for a sample: box adds and subtracts only, shift moves.
 double taps_of(const Mask& mask, const Plan& plan) {
   if (plan.kernel() == KernelKind::kBox || plan.kernel() == KernelKind::kShift) return 0;
-  return plan.passes() == Passes::kRowColumn ? mask.width + mask.height
-                                             : static_cast<double>(mask.taps());
+  return plan.passes() != Passes::kDirect ? mask.width + mask.height
+                                          : static_cast<double>(mask.taps());
 }
 
 std::nullopt_t fail(const FrameRow& row, const std::string& what) {

@@ -49,9 +49,15 @@ TEST(CpuCost, CountsUnitsOfWork) {
     return work_of_form(format, mask, form, threads)[kCpuWork];
   };
   EXPECT_DOUBLE_EQ(work("box:5,7", Form::kSeparableDots), 12);
-  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas), 5 * 1.01 + 11);
-  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas, 10), 5 * 1.1 + 11);
-  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableTwoPass), 16);
+  const char* const skewed = "3x2: 1 2 3; 2 4 6";
+  EXPECT_DOUBLE_EQ(work(skewed, Form::kSeparableAreas), 3 * 1.001 + 2);
+  EXPECT_DOUBLE_EQ(work(skewed, Form::kSeparableTwoPass), 5);
+  // Taps that share a product.
+  constexpr double kFolded = 2 / 3.0;
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas), kFolded * (5 * 1.01 + 11));
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableAreas, 10), kFolded * (5 * 1.1 + 11));
+  EXPECT_DOUBLE_EQ(work("box:5,11", Form::kSeparableTwoPass), kFolded * 16);
+  EXPECT_DOUBLE_EQ(work("3x2: 1 2 1; 2 4 2", Form::kSeparableTwoPass), kFolded * 3 + 2);
   EXPECT_DOUBLE_EQ(work("box:5,11", Form::kBoxRuns), 0.005 + 0.011);
   EXPECT_DOUBLE_EQ(work("identity", Form::kShift), 0);
   EXPECT_DOUBLE_EQ(work("box:5", Form::kBasic), 25);

@@ -73,13 +73,25 @@ double dot_products(const Plan& plan, const FrameFormat& format, const Mask& mas
   return pair_products(plan, format, mask, parts, !wide && parts == 1);
 }
 
+/// What a pair of taps that share a product takes, an addition and a multiply-add, of two
+/// multiply-adds: 0.66 and 0.7 on processors of families 25 and 6 with AVX-512.
+constexpr double kFoldedWork = 2.0 / 3;
+
+/// Units of work for a cell of a pass of separable's `plan`, whose factor is `weights`.
+double work_of_pass(const Plan& plan, const std::vector<double>& weights) {
+  const bool folded = plan.passes() == Passes::kFolded && plan.accumulator != Accumulator::kInt32 &&
+                      is_symmetric(weights);
+  return (folded ? kFoldedWork : 1) * static_cast<double>(weights.size());
+}
+
 /// Units of work for a sample of `component`, but of dot products.
 double work_for_sample(const Plan& plan, const Component& component, const Mask& mask,
                        int threads) {
   const double rows = std::max(1.0, 1.0 * component.height / threads);
   // An area makes the row sums of its halo, too.
   if (plan.form == Form::kSeparableAreas)
-    return (1 + (mask.height - 1) / rows) * mask.width + mask.height;
+    return (1 + (mask.height - 1) / rows) * work_of_pass(plan, mask.row) +
+           work_of_pass(plan, mask.column);
   if (plan.form == Form::kSeparableSpline) {
     // Along the grid's lines the convolution, for each of their points, and the end taps, two runs
     // of them for each column; the convolution down the columns; and the column's end taps for each
@@ -92,8 +104,9 @@ double work_for_sample(const Plan& plan, const Component& component, const Mask&
   if (plan.kernel() == KernelKind::kBox)
     return 1.0 * mask.width / component.width + mask.height / rows;
   if (plan.kernel() == KernelKind::kShift) return 0;
-  return plan.passes() == Passes::kRowColumn ? 1.0 * mask.width + mask.height
-                                             : static_cast<double>(mask.taps());
+  return plan.passes() != Passes::kDirect
+             ? work_of_pass(plan, mask.row) + work_of_pass(plan, mask.column)
+             : static_cast<double>(mask.taps());
 }
 
 /// A box over bytes whose codes are made of the windows of its rows at once.

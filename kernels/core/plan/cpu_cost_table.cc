@@ -17,9 +17,11 @@ constexpr const char* kZen5 = "AMD EPYC, family 26";
 // separable float32 takes there; those of SCALAR are as far from SSE4's as that class's. Those of
 // box-runs of bytes, but for SCALAR's, are from family 25 (Zen 4) at 61e6c81, divided by what dot
 // products take longer there (2.05 with AVX-512, 1.08 with AVX2, 1.03 with SSE4), frames and rows
-// by 1.2 and bytes by 1.4. Those of doubles are family 26's, and those of divisions, which boxes
-// over an even number of samples have, are estimated from 31x31 and 32x32. SCALAR's leave out the
-// divisions of its boxes from 53x53 up, which other sets do not make.
+// by 1.2 and bytes by 1.4. Their doubles are family 26's, and their divisions, which boxes over an
+// even number of samples have, are estimated from 31x31 and 32x32. What interleaved components add
+// to separable float32, which has parted them together since, is the same share of what they add to
+// coarsened float32 as on family 25, but for SCALAR's. The boxes of SCALAR leave out divisions from
+// 53x53 up, which other sets do not make.
 
 CpuCostConstants avx3_dl() {
   return {"AVX3_DL",
@@ -41,7 +43,7 @@ CpuCostConstants avx3_dl() {
               // coarsened-dots of two bytes: within 30 %
               {{1.806, 15.13, 31.94, 0, 7.638, 51.65, 60.36, 0}},
               // separable float32: within 40 %
-              {{6.45, 0, 3.897, 146.5, 11.24, 280.1, 81.67, 20.48}},
+              {{6.45, 0, 3.897, 146.5, 11.24, 163, 81.67, 20.48}},
               // separable float64: within 17 %
               {{0, 0, 1.242, 446.8, 25.68, 0, 0, 0}},
               // separable-dots: within 29 %
@@ -77,7 +79,7 @@ CpuCostConstants avx3() {
               // coarsened-dots of two bytes: within 27 %
               {{0.6056, 18.22, 35.27, 0, 8.958, 33.15, 43.84, 0}},
               // separable float32: within 32 %
-              {{5.617, 0, 3.171, 146.8, 11.57, 285.9, 105.3, 40.32}},
+              {{5.617, 0, 3.171, 146.8, 11.57, 171, 105.3, 40.32}},
               // separable float64: within 17 %
               {{0, 0, 1.655, 0, 26.25, 0, 451.7, 0}},
               // separable-dots: within 23 %
@@ -113,7 +115,7 @@ CpuCostConstants avx2() {
               // coarsened-dots of two bytes: within 42 %
               {{5.35, 0, 56.27, 0, 18.8, 0, 84.67, 0}},
               // separable float32: within 42 %
-              {{1.373, 8.895, 1.262, 255.6, 20.43, 521.8, 172, 77.1}},
+              {{1.373, 8.895, 1.262, 255.6, 20.43, 208, 172, 77.1}},
               // separable float64: within 12 %
               {{9.294, 0, 3.184, 551.6, 39.23, 0, 0, 0}},
               // separable-dots: within 24 %
@@ -149,7 +151,7 @@ CpuCostConstants sse4() {
               // coarsened-dots of two bytes: within 31 %
               {{6.458, 0, 85.4, 0, 45.16, 0, 119.9, 860.3}},
               // separable float32: within 12 %
-              {{1.467, 10.8, 0, 484.3, 46.02, 518.2, 336.6, 773.3}},
+              {{1.467, 10.8, 0, 484.3, 46.02, 279, 336.6, 773.3}},
               // separable float64: within 15 %
               {{0, 0, 2.648, 579.7, 130.1, 0, 0, 0}},
               // separable-dots: within 29 %

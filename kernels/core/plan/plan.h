@@ -79,9 +79,9 @@ struct Plan {
   /// All of separable's forms make two passes but one, over a one-dimensional mask, where the other
   /// would be a tap of 1.
   Passes passes() const {
-    return kernel() == KernelKind::kSeparable && form != Form::kSeparableOnePass
-               ? Passes::kRowColumn
-               : Passes::kDirect;
+    if (kernel() != KernelKind::kSeparable || form == Form::kSeparableOnePass)
+      return Passes::kDirect;
+    return backend == BackendKind::kCpu ? Passes::kFolded : Passes::kRowColumn;
   }
 
   /// One line: "cuda coarsened tile 128x32 float32 rational constant-memory, about 12 us (5x5,

@@ -162,7 +162,7 @@ Result<Plan> plan_accumulated(const PlanRequest& request, KernelKind kernel) {
                        form_info(plan.form).name);
 
   const std::size_t weights = static_cast<std::size_t>(
-      plan.passes() == Passes::kRowColumn ? mask.width + mask.height : mask.taps());
+      plan.passes() != Passes::kDirect ? mask.width + mask.height : mask.taps());
   const std::size_t bytes = weights * weight_bytes(plan.accumulator);
   if (kernel == KernelKind::kConstant && bytes > kConstantBankBytes)
     return unsupported("size: a mask of " + size_text(mask) + " takes " + std::to_string(bytes) +

@@ -48,13 +48,36 @@ double pass_roundings(const std::vector<double>& weights) {
   return 2 + (magnitude > 0 ? std::max(forwards, backwards) / magnitude : count);
 }
 
+/// The same for a symmetric factor that is folded. The sum of a pair's cells is rounded, too,
+/// unless these are codes; its product goes through the additions of the pairs further in.
+double folded_roundings(const std::vector<double>& weights, bool of_codes) {
+  const std::size_t sums = (weights.size() + 1) / 2;
+  double magnitude = 0, additions = 0;
+  for (std::size_t i = 0; i < sums; ++i) {
+    const bool middle = 2 * i + 1 == weights.size();
+    const double weight = std::fabs(weights[i]) * (middle ? 1 : 2);
+    magnitude += weight;
+    additions += weight * static_cast<double>(sums - i);
+  }
+  const double most = static_cast<double>(sums);
+  return (of_codes ? 2 : 3) + (magnitude > 0 ? additions / magnitude : most);
+}
+
+/// Roundings of a row pass and the column pass over its sums.
+double roundings_of_passes(const Mask& mask, Passes passes) {
+  const auto of = [&](const std::vector<double>& weights, bool of_codes) {
+    return passes == Passes::kFolded && is_symmetric(weights) ? folded_roundings(weights, of_codes)
+                                                              : pass_roundings(weights);
+  };
+  return of(mask.row, true) + of(mask.column, false);
+}
+
 /// Bound on |computed - exact| before rounding for a real mask, without the epilogue. In one pass,
 /// each product goes through at most one rounding a tap and one for the weight itself, in any order
 /// of summation.
 double summation_error(const Mask& mask, double scale, int max_code, Passes passes, double ulp) {
-  const double steps = passes == Passes::kDirect
-                           ? static_cast<double>(mask.taps()) + 1
-                           : pass_roundings(mask.row) + pass_roundings(mask.column);
+  const double steps = passes == Passes::kDirect ? static_cast<double>(mask.taps()) + 1
+                                                 : roundings_of_passes(mask, passes);
   const double factor_error = passes == Passes::kDirect ? 0 : mask.factor_error;
   const double full = std::fabs(scale) * max_code;
   return full * ((mask.magnitude + factor_error) * steps * ulp + factor_error);
@@ -95,7 +118,7 @@ bool real_serves(const Component& component, const Mask& mask, double scale, Pas
 bool rational_serves(const Component& component, const Mask& mask, Passes passes,
                      Accumulator accumulator) {
   const double largest_sum = mask.integer_magnitude * component.max_code();
-  if (passes == Passes::kRowColumn && !mask.rank1) return false;
+  if (passes != Passes::kDirect && !mask.rank1) return false;
   switch (accumulator) {
     case Accumulator::kFloat32:
       return largest_sum < kTwo24;
@@ -256,7 +279,7 @@ bool accumulator_serves(const FrameFormat& format, const Mask& mask, double scal
 
 Result<Accumulator> choose_accumulator(const FrameFormat& format, const Mask& mask, double scale,
                                        double bias, Passes passes, bool with_int32) {
-  if (passes == Passes::kRowColumn && !mask.rank1)
+  if (passes != Passes::kDirect && !mask.rank1)
     return unsupported("the mask is not of rank 1, a column times a row");
   const bool rational = is_rational(format, mask, scale);
   for (const Accumulator a :

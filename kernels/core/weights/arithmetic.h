@@ -3,6 +3,7 @@
 // and the epilogue of each component.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -58,8 +59,20 @@ CONVOLVE_HD inline double wide_value(WideSum sum) {
 /// ratio.
 std::optional<Ratio> total_gain(const Mask& mask, double scale);
 
-/// How weights are added up: one pass over all taps, or a row pass and a column pass.
-enum class Passes : int { kDirect, kRowColumn };
+/// How weights are added up.
+enum class Passes : int {
+  kDirect,     ///< One pass over all taps.
+  kRowColumn,  ///< A row pass and a column pass.
+  kFolded,  ///< The same, where a factor that is_symmetric() is folded: taps at the same distance
+            ///< from its middle share a product of the sum of their cells, and these products
+            ///< are added from the ends to the middle.
+};
+
+/// True if tap i of a factor is as tap i from its end.
+template <class Weight>
+bool is_symmetric(const std::vector<Weight>& factor) {
+  return std::equal(factor.begin(), factor.begin() + factor.size() / 2, factor.rbegin());
+}
 
 /// True if mask and scale fold into integers n over one divisor D with D < 2^31 and
 /// max_code * (sum|n| + 2 D) < 2^52: then every kernel gives the same bits.
@@ -72,8 +85,8 @@ bool is_rational(const FrameFormat& format, const Mask& mask, double scale);
 double zone(const Mask& mask, double scale, int depth);
 
 /// The cheapest accumulator whose bound keeps the contract for every filtered component of
-/// `format`. `with_int32`: the backend has integer kernels. kUnsupported only for
-/// Passes::kRowColumn: the mask is not of rank 1, or its factors miss the zone. A one-dimensional
+/// `format`. `with_int32`: the backend has integer kernels. kUnsupported only where
+/// there are two passes: the mask is not of rank 1, or its factors miss the zone. A one-dimensional
 /// mask needs none: there kWide stands for a single pass with the mask's own weights.
 Result<Accumulator> choose_accumulator(const FrameFormat& format, const Mask& mask, double scale,
                                        double bias, Passes passes, bool with_int32);

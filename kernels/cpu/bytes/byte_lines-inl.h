@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/load_line-inl.h"
@@ -27,47 +26,61 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <bool kConst>
-using Byte = std::conditional_t<kConst, const std::uint8_t, std::uint8_t>;
+/// Parts `count` pixels of kParts samples, at any address, into a line of samples for each.
+template <int kParts, class Stored>
+HWY_INLINE void part_pixels(const std::uint8_t* pixels, int count, Stored* const* lines) {
+  const hn::ScalableTag<Stored> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto* const from = reinterpret_cast<const Stored*>(pixels);
+  int i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::Vec<decltype(d)> v[4];
+    if constexpr (kParts == 2) hn::LoadInterleaved2(d, from + i * 2, v[0], v[1]);
+    if constexpr (kParts == 3) hn::LoadInterleaved3(d, from + i * 3, v[0], v[1], v[2]);
+    if constexpr (kParts == 4) hn::LoadInterleaved4(d, from + i * 4, v[0], v[1], v[2], v[3]);
+    HWY_UNROLL(4)
+    for (int k = 0; k < kParts; ++k)
+      hn::StoreU(v[k], d, lines[k] + i);
+  }
+  for (; i < count; ++i)
+    for (int k = 0; k < kParts; ++k)
+      lines[k][i] =
+          read_sample<Stored>(pixels + (i * kParts + k) * static_cast<int>(sizeof(Stored)));
+}
 
-/// Parts `count` pixels into `lines`, a line for each byte of a pixel, or puts them together again.
-template <int kBytes, bool kPart>
-HWY_INLINE void move_pixels(Byte<kPart>* pixels, int count, Byte<!kPart>* const* lines) {
+template <class Stored>
+HWY_INLINE void part_pixels(int parts, const std::uint8_t* pixels, int count,
+                            Stored* const* lines) {
+  if (parts == 2) return part_pixels<2>(pixels, count, lines);
+  if (parts == 3) return part_pixels<3>(pixels, count, lines);
+  return part_pixels<4>(pixels, count, lines);
+}
+
+/// Puts `count` pixels together from `lines`, a line for each of the kParts bytes of a pixel.
+template <int kParts>
+HWY_INLINE void join_pixels(const std::uint8_t* const* lines, int count, std::uint8_t* pixels) {
   const hn::ScalableTag<std::uint8_t> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   int i = 0;
   for (; i + lanes <= count; i += lanes) {
     hn::Vec<decltype(d)> v[4];
-    if constexpr (kPart) {
-      if constexpr (kBytes == 2) hn::LoadInterleaved2(d, pixels + i * 2, v[0], v[1]);
-      if constexpr (kBytes == 3) hn::LoadInterleaved3(d, pixels + i * 3, v[0], v[1], v[2]);
-      if constexpr (kBytes == 4) hn::LoadInterleaved4(d, pixels + i * 4, v[0], v[1], v[2], v[3]);
-      HWY_UNROLL(4)
-      for (int k = 0; k < kBytes; ++k)
-        hn::StoreU(v[k], d, lines[k] + i);
-    } else {
-      HWY_UNROLL(4)
-      for (int k = 0; k < kBytes; ++k)
-        v[k] = hn::LoadU(d, lines[k] + i);
-      if constexpr (kBytes == 2) hn::StoreInterleaved2(v[0], v[1], d, pixels + i * 2);
-      if constexpr (kBytes == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, pixels + i * 3);
-      if constexpr (kBytes == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, pixels + i * 4);
-    }
+    HWY_UNROLL(4)
+    for (int k = 0; k < kParts; ++k)
+      v[k] = hn::LoadU(d, lines[k] + i);
+    if constexpr (kParts == 2) hn::StoreInterleaved2(v[0], v[1], d, pixels + i * 2);
+    if constexpr (kParts == 3) hn::StoreInterleaved3(v[0], v[1], v[2], d, pixels + i * 3);
+    if constexpr (kParts == 4) hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, pixels + i * 4);
   }
   for (; i < count; ++i)
-    for (int k = 0; k < kBytes; ++k) {
-      if constexpr (kPart)
-        lines[k][i] = pixels[i * kBytes + k];
-      else
-        pixels[i * kBytes + k] = lines[k][i];
-    }
+    for (int k = 0; k < kParts; ++k)
+      pixels[i * kParts + k] = lines[k][i];
 }
 
-template <bool kPart>
-HWY_INLINE void move_pixels(int bytes, Byte<kPart>* pixels, int count, Byte<!kPart>* const* lines) {
-  if (bytes == 2) return move_pixels<2, kPart>(pixels, count, lines);
-  if (bytes == 3) return move_pixels<3, kPart>(pixels, count, lines);
-  return move_pixels<4, kPart>(pixels, count, lines);
+HWY_INLINE void join_pixels(int parts, const std::uint8_t* const* lines, int count,
+                            std::uint8_t* pixels) {
+  if (parts == 2) return join_pixels<2>(lines, count, pixels);
+  if (parts == 3) return join_pixels<3>(lines, count, pixels);
+  return join_pixels<4>(lines, count, pixels);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -133,23 +146,6 @@ HWY_INLINE int load_alternate(const ByteTask&, const std::uint8_t*, int, std::ui
 }
 
 #endif
-
-/// Ghost cells side by side that read cells side by side, or all the same cell.
-struct GhostRun {
-  int column;  ///< What the first one reads, or kNoSignal.
-  int step;    ///< From what one reads to what the next one reads: -1, 0 or 1.
-  int length;
-};
-
-/// The run that begins at column `x`, outside of a row of `width` cells, of `most` cells at most.
-HWY_INLINE GhostRun ghost_run(Border border, int x, int width, int most) {
-  const int column = border_index(border, x, width);
-  if (border == Border::kReplicate || border == Border::kZero) return {column, 0, most};
-  const int step = border_index(border, x + 1, width) - column;
-  if (step == 1) return {column, step, std::min(most, width - column)};
-  if (step == -1) return {column, step, std::min(most, column + 1)};
-  return {column, 0, 1};
-}
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -267,7 +263,7 @@ static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int coun
   if (task.lies_alone()) {
     std::memcpy(to[0], from, static_cast<std::size_t>(pixels));
   } else if (task.whole_pixels()) {
-    move_pixels<true>(task.count, from, pixels, to);
+    part_pixels(task.count, from, pixels, to);
   } else {
     const int loaded = load_alternate(task, from, pixels, to);
     for (int k = 0; k < task.count; ++k)

@@ -111,6 +111,19 @@ HWY_INLINE hn::Vec<Bytes> pack_words_in_order(const hn::Vec<Words> (&words)[4]) 
   return hn::BitCast(Bytes(), hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
 }
 
+/// Values clamped to 16 bits without a sign, in the order of the two vectors.
+HWY_INLINE hn::Vec<WidePairs> pack_wide_in_order(hn::Vec<Words> a, hn::Vec<Words> b) {
+  constexpr int kBlocks = static_cast<int>(hn::MaxLanes(Bytes())) / 16;
+  const auto packed = pack_wide(a, b);
+  if constexpr (kBlocks == 1) return packed;
+  // Two lanes hold the four values of a block of `a` or of `b`.
+  HWY_ALIGN std::int32_t from[hn::MaxLanes(Words())];
+  for (int i = 0; i < 4 * kBlocks; ++i)
+    from[i] = i / 2 % kBlocks * 4 + i / (2 * kBlocks) * 2 + i % 2;
+  const auto order = hn::SetTableIndices(Words(), from);
+  return hn::BitCast(WidePairs(), hn::TableLookupLanes(hn::BitCast(Words(), packed), order));
+}
+
 /// Stores as many codes as fill a vector, or `count` if that is less.
 template <class D>
 HWY_INLINE void store_codes(D d, hn::Vec<D> codes, int count, std::uint8_t* out) {

@@ -78,8 +78,7 @@ HWY_INLINE void store_parts(const ByteTask& task, int y, int x, int count,
                             const std::uint8_t* const* codes) {
   const ComponentTask& first = task.parts[0].task;
   if (task.whole_pixels())
-    return move_pixels<false>(task.count, first.dst_row(y) + std::ptrdiff_t{x} * first.step, count,
-                              codes);
+    return join_pixels(task.count, codes, count, first.dst_row(y) + std::ptrdiff_t{x} * first.step);
   store_each(task, y, x, 0, count, codes);
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/dots/coarsened_dots.h"
 #include "kernels/cpu/dots/separable_dots.h"
+#include "kernels/cpu/separable/areas.h"
 
 namespace convolve {
 namespace {
@@ -25,6 +26,9 @@ Result<std::unique_ptr<ByteFilter>> make_byte_filter(const FrameFormat& format,
   const Plan& plan = planned.plan;
   if (plan.form == Form::kCoarsenedDots)
     return kept(CoarsenedDots::make(format, mask, *weights.as<DigitWeights>(), workers));
+  if (plan.form == Form::kSeparableAreas)
+    return kept(
+        SeparableAreas::make(format, factor_taps(mask, plan.accumulator, plan.rational), workers));
   if (plan.form == Form::kSeparableDots)
     return kept(SeparableDots::make(format, mask, *weights.as<SeparableIntegers>(), workers));
   if (plan.kernel() == KernelKind::kBox && BoxBytes::serves(format, mask))

@@ -12,7 +12,7 @@
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
 #include "kernels/cpu/job/byte_filters.h"
-#include "kernels/cpu/separable.h"
+#include "kernels/cpu/separable/two_passes.h"
 #include "kernels/cpu/shift.h"
 
 namespace convolve {
@@ -67,7 +67,7 @@ bool readable(const Plan& plan, const FrameFormat& format, const PreparedWeights
     const SplineMask* spline = weights.as<SplineMask>();
     return spline != nullptr && spline->column.ends.length > 0 && spline->row.ends.length > 0;
   }
-  return plan.passes() == Passes::kRowColumn ? mask.rank1 : mask.dense();
+  return plan.passes() != Passes::kDirect ? mask.rank1 : mask.dense();
 }
 
 }  // namespace
@@ -108,14 +108,13 @@ void CpuJob::encode() {
     return;
   }
   if (plan_.kernel() == KernelKind::kShift || plan_.form == Form::kSeparableSpline ||
-      sums_dots(plan_.form))
+      plan_.form == Form::kSeparableAreas || sums_dots(plan_.form))
     return;
   const Accumulator accumulator = plan_.accumulator;
-  if (plan_.passes() == Passes::kRowColumn) {
-    const std::vector<std::byte> factors = encode_factors(mask, accumulator, plan_.rational);
-    const std::byte* column = factors.data() + mask.width * weight_bytes(accumulator);
-    taps_ = MaskTaps(mask.width, 1, mask.anchor_x, 0, accumulator, factors.data());
-    column_taps_ = MaskTaps(1, mask.height, 0, mask.anchor_y, accumulator, column);
+  if (plan_.passes() != Passes::kDirect) {
+    FactorTaps factors = factor_taps(mask, accumulator, plan_.rational);
+    taps_ = std::move(factors.row);
+    column_taps_ = std::move(factors.column);
   } else {
     const std::vector<std::byte> weights = encode_weights(mask, accumulator, plan_.rational);
     taps_ = MaskTaps(mask.width, mask.height, mask.anchor_x, mask.anchor_y, accumulator,
@@ -165,10 +164,8 @@ Status CpuJob::allocate(const FrameFormat& format) {
     shape.source_lines = block_lines;
   } else {
     two_pass_ = plan_.form == Form::kSeparableTwoPass;
-    strip_width_ =
-        choose_strip_width(extent.width, 0, two_pass_ ? kBlockRows : block_lines, shape.cell_bytes);
+    strip_width_ = choose_strip_width(extent.width, 0, kBlockRows, shape.cell_bytes);
     shape.source_lines = 1;
-    shape.intermediate_lines = two_pass_ ? 0 : block_lines;
   }
   shape.strip_width = std::min(strip_width_, round_up(extent.width, kStripStep));
   shape.source_width = shape.strip_width + halo;
@@ -281,10 +278,8 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
     filter_coarsened(task, taps_, area, workspace);
   else if (stage == Stage::kRowPass)
     filter_separable_rows(task, taps_, area, workspace, plane_);
-  else if (stage == Stage::kColumnPass)
-    filter_separable_columns(task, column_taps_, area, workspace, plane_);
   else
-    filter_separable_fused(task, taps_, column_taps_, area, workspace);
+    filter_separable_columns(task, column_taps_, area, workspace, plane_);
 }
 
 }  // namespace convolve

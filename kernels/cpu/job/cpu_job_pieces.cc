@@ -50,7 +50,7 @@ CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
   // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
   // many rows before its first.
   if ((work == Work::kFilter || work == Work::kBytes) && !two_pass_ &&
-      (plan_.passes() == Passes::kRowColumn || plan_.kernel() == KernelKind::kBox))
+      (plan_.passes() != Passes::kDirect || plan_.kernel() == KernelKind::kBox))
     least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
@@ -118,7 +118,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
-  if (bytes_ != nullptr || spline_) return add_groups(src, dst, p, arguments);
+  if ((bytes_ != nullptr && !plan_.weighted) || spline_) return add_groups(src, dst, p, arguments);
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     const Work work = work_of(component);
@@ -136,7 +136,14 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
       task.epilogue = make_weighted_epilogue(component, alpha.max_code(), mask(), *weights_->totals,
                                              arguments.scale, arguments.bias, *plan_.weighted);
     }
-    add_piece(task, work);
+    if (work != Work::kFilter || bytes_ == nullptr) {
+      add_piece(task, work);
+    } else if (Piece* piece = add_piece(task, Work::kBytes)) {
+      BytePart part;
+      part.task = task.colour;
+      piece->bytes = {};
+      piece->bytes.groups[piece->bytes.count++].add(part);
+    }
   }
 }
 
