@@ -326,7 +326,7 @@ CPU = [
           "first < other, area.width", "first > other, area.width"),
     Fault("turns-first-chroma-twice", "kernels/cpu/bytes/store_lines-inl.h",
           "hn::LoadU(d_half, upper + i / 2)", "hn::LoadU(d_half, lower + i / 2)"),
-    Fault("turns-chroma-of-lumas-columns", "kernels/cpu/bytes/byte_task.cc",
+    Fault("turns-chroma-of-lumas-columns", "kernels/cpu/bytes/row_task.cc",
           "{area.x / 2, area.y,", "{area.x, area.y,"),
     Fault("turns-both-in-one-workspace", "kernels/cpu/bytes/walk_rows-inl.h",
           "workspaces[1]", "workspaces[0]"),

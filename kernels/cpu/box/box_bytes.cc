@@ -221,7 +221,7 @@ class BoxRows {
     return sum;
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   const Area area_;
   BoxLines<Sum> lines_;
   const BoxMask& mask_;

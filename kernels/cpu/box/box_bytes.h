@@ -11,7 +11,7 @@
 #include "kernels/core/mask/mask.h"
 
 #include "kernels/cpu/box/box.h"
-#include "kernels/cpu/bytes/byte_filter.h"
+#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
@@ -20,7 +20,7 @@ namespace convolve {
 inline constexpr int kBoxRows = 4;
 
 /// Mask and scratch memory of a job.
-class BoxBytes final : public ByteFilter {
+class BoxBytes final : public RowFilter {
  public:
   /// True if all filtered components have 8 bits and their sums fit 31, so that differences from
   /// black fit 32.

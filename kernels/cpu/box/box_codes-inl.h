@@ -17,8 +17,8 @@
 
 #include "kernels/core/weights/box.h"
 #include "kernels/cpu/bytes/byte_codes-inl.h"
-#include "kernels/cpu/bytes/byte_task.h"
 #include "kernels/cpu/bytes/pack_words-inl.h"
+#include "kernels/cpu/bytes/row_task.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -30,13 +30,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The number that is kept for a window of a part if its codes add up to 0: windows are
 /// differences from black.
-HWY_INLINE std::int32_t empty_window(const BytePart& part, int taps) {
+HWY_INLINE std::int32_t empty_window(const GroupPart& part, int taps) {
   return -part.task.black * taps;
 }
 
 /// Calls `use` with a function from a vector of windows to codes.
 template <class Use>
-HWY_INLINE void with_window_codes(const BytePart& part, const Use& use) {
+HWY_INLINE void with_window_codes(const GroupPart& part, const Use& use) {
   with_codes(part.task.epilogue, part.task.reciprocals, Sums::kExact, use);
 }
 
@@ -56,7 +56,7 @@ enum class WindowCodes {
 
 /// The way of a part: the first one that serves, but that whole numbers are divided only where a
 /// float does not hold what is divided, or a quotient of floats needs its remainder.
-HWY_INLINE WindowCodes window_codes(const BytePart& part) {
+HWY_INLINE WindowCodes window_codes(const GroupPart& part) {
   const ComponentTask& task = part.task;
   if (kFused && part.float_division.serves && !part.float_division.pivoted)
     return WindowCodes::kFloat;
@@ -68,7 +68,7 @@ HWY_INLINE WindowCodes window_codes(const BytePart& part) {
 }
 
 /// The number that is kept for a window of a part if its codes add up to 0.
-HWY_INLINE std::int32_t empty_window(const BytePart& part, int taps) {
+HWY_INLINE std::int32_t empty_window(const GroupPart& part, int taps) {
   switch (window_codes(part)) {
     case WindowCodes::kFloat:
       return part.float_division.empty;
@@ -169,7 +169,7 @@ class WholeDivider {
 
 /// Calls `use` with a function from the windows of a step to codes in the order of columns.
 template <class Use>
-HWY_INLINE void with_window_codes(const BytePart& part, const Use& use) {
+HWY_INLINE void with_window_codes(const GroupPart& part, const Use& use) {
   const auto with = [&use](const auto codes_of) HWY_ATTR {
     use([codes_of](const StepWindows& windows) HWY_ATTR {
       HWY_ALIGN static constexpr std::uint8_t kTransposed[16] = {0, 4, 8,  12, 1, 5, 9,  13,

@@ -19,7 +19,7 @@
 
 #include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -65,17 +65,17 @@ struct BoxLines {
 /// True if `holds` is true of all parts that are filtered.
 template <class Holds>
 HWY_INLINE bool all_filtered_parts(const RowTask& task, const Holds& holds) {
-  return std::all_of(task.groups, task.groups + task.count, [&holds](const ByteTask& group) {
+  return std::all_of(task.groups, task.groups + task.count, [&holds](const GroupTask& group) {
     return std::all_of(group.parts, group.parts + group.count,
-                       [&holds](const BytePart& part) { return !part.filtered || holds(part); });
+                       [&holds](const GroupPart& part) { return !part.filtered || holds(part); });
   });
 }
 
 /// The codes of parts that are not filtered are those of the source. `lines` is scratch.
-HWY_INLINE void copy_others(const ByteTask& task, const Area& area, int y,
+HWY_INLINE void copy_others(const GroupTask& task, const Area& area, int y,
                             std::uint8_t* const* lines, const std::uint8_t** codes) {
-  const BytePart* const end = task.parts + task.count;
-  if (std::all_of(task.parts, end, [](const BytePart& part) { return part.filtered; })) return;
+  const GroupPart* const end = task.parts + task.count;
+  if (std::all_of(task.parts, end, [](const GroupPart& part) { return part.filtered; })) return;
   load_parts(task, area.y + y, area.x, area.width, lines);
   for (int k = 0; k < task.count; ++k)
     if (!task.parts[k].filtered) codes[k] = lines[k];
@@ -124,7 +124,8 @@ class Divider {
 
 /// True if the codes of all parts are made by a Divider.
 HWY_INLINE bool divides_narrowly(const RowTask& task) {
-  return all_filtered_parts(task, [](const BytePart& part) { return part.narrow_division.serves; });
+  return all_filtered_parts(task,
+                            [](const GroupPart& part) { return part.narrow_division.serves; });
 }
 
 #endif

@@ -141,7 +141,7 @@ class NarrowBoxRows {
     source_.load(top_ + n, lines_.gained[0]);
     ahead_.next_block(top_ + n + kRowsAhead, 1, area_.y + y + kRowsAhead);
     for (int k = 0; k < task_.count; ++k) {
-      const BytePart& part = task_.parts[k];
+      const GroupPart& part = task_.parts[k];
       std::uint8_t* const out =
           task_.lies_alone() ? part.task.dst_row(area_.y + y) + area_.x : lines_.codes[0][k];
       codes[0][k] = out;
@@ -191,7 +191,7 @@ class NarrowBoxRows {
     return {of_row(n), of_row(n + 1), lines_.windows[k]};
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   const Area area_;
   const Workspace& workspace_;
   BoxLines<std::uint16_t> lines_;

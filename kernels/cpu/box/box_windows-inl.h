@@ -196,7 +196,7 @@ struct WideWindows {
   using Sum = std::int32_t;
 
   /// Lets a window be a sum of codes below a mask of `taps` taps.
-  static void put(const BytePart& part, int taps, std::int32_t sum, int i,
+  static void put(const GroupPart& part, int taps, std::int32_t sum, int i,
                   const WindowLine<Sum>& line) {
     line.windows[window_place<Sum>(i)] = sum + empty_window(part, taps);
   }
@@ -205,7 +205,7 @@ struct WideWindows {
   /// each. `changes` are those of the window before, and then of the last one. Calls `fetch(i)`
   /// where windows from `i` on are next, if there are vectors.
   template <class Fetch>
-  static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
+  static HWY_INLINE void finish(const GroupPart& part, const WindowRow (&rows)[kBoxRows],
                                 const WindowLine<Sum>& line, int begin, int end,
                                 std::int32_t (&changes)[kBoxRows],
                                 [[maybe_unused]] const Fetch& fetch) {
@@ -234,7 +234,8 @@ struct WideWindows {
 struct PivotedWindows {
   using Sum = std::int32_t;
 
-  static void put(const BytePart& part, int, std::int32_t sum, int i, const WindowLine<Sum>& line) {
+  static void put(const GroupPart& part, int, std::int32_t sum, int i,
+                  const WindowLine<Sum>& line) {
     const auto pivot = static_cast<std::int32_t>(
         box_quotient(static_cast<std::uint32_t>(sum) + part.division.offset, part.division));
     line.pivots[i] = static_cast<std::uint8_t>(pivot);
@@ -245,7 +246,7 @@ struct PivotedWindows {
 
   /// Changes windows and makes codes: see WideWindows::finish().
   template <class Fetch>
-  static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
+  static HWY_INLINE void finish(const GroupPart& part, const WindowRow (&rows)[kBoxRows],
                                 const WindowLine<Sum>& line, int begin, int end,
                                 std::int32_t (&changes)[kBoxRows], const Fetch& fetch) {
     const FloatDivider divider(part.float_division);
@@ -263,7 +264,7 @@ struct PivotedWindows {
 
 /// True if the windows of all parts have pivots.
 HWY_INLINE bool have_pivots(const RowTask& task) {
-  return kFused && all_filtered_parts(task, [](const BytePart& part) {
+  return kFused && all_filtered_parts(task, [](const GroupPart& part) {
            return part.float_division.serves && part.float_division.pivoted;
          });
 }
@@ -272,13 +273,13 @@ HWY_INLINE bool have_pivots(const RowTask& task) {
 struct NarrowWindows {
   using Sum = std::uint16_t;
 
-  static void put(const BytePart&, int, std::int32_t sum, int i, const WindowLine<Sum>& line) {
+  static void put(const GroupPart&, int, std::int32_t sum, int i, const WindowLine<Sum>& line) {
     line.windows[window_place<Sum>(i)] = static_cast<Sum>(sum);
   }
 
   /// Changes windows and makes codes: see WideWindows::finish(). Changes are modulo 2^16.
   template <class Fetch>
-  static HWY_INLINE void finish(const BytePart& part, const WindowRow (&rows)[kBoxRows],
+  static HWY_INLINE void finish(const GroupPart& part, const WindowRow (&rows)[kBoxRows],
                                 const WindowLine<Sum>& line, int begin, int end,
                                 std::int32_t (&changes)[kBoxRows], const Fetch& fetch) {
     const WidePairs d;

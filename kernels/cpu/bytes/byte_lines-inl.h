@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/load_line-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -127,7 +127,7 @@ HWY_INLINE int load_alternate(const std::uint8_t* pixels, int count, std::uint8_
 
 /// Parts the `count` samples of each part from `from` on, where that of the first one is, if they
 /// are luma's or both of chroma's beside luma. Returns how many.
-HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, int count,
+HWY_INLINE int load_alternate(const GroupTask& task, const std::uint8_t* from, int count,
                               std::uint8_t* const* lines) {
   const int channel = task.parts[0].task.channel, step = task.parts[0].task.step;
   const std::uint8_t* const pixels = from - channel;
@@ -141,7 +141,7 @@ HWY_INLINE int load_alternate(const ByteTask& task, const std::uint8_t* from, in
 
 #else
 
-HWY_INLINE int load_alternate(const ByteTask&, const std::uint8_t*, int, std::uint8_t* const*) {
+HWY_INLINE int load_alternate(const GroupTask&, const std::uint8_t*, int, std::uint8_t* const*) {
   return 0;
 }
 
@@ -219,7 +219,7 @@ struct CellSpan {
 /// Fills `ghosts` of the lines, which begin at column `x` of row `row`; these cells lie outside of
 /// the picture, and those of `loaded` have their codes. There may be hundreds in each row, for
 /// which one division for each would take as long as all else.
-HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, CellSpan ghosts, CellSpan loaded,
+HWY_INLINE void fill_ghosts(const GroupTask& task, int row, int x, CellSpan ghosts, CellSpan loaded,
                             std::uint8_t* const* lines) {
   const ComponentTask& first = task.parts[0].task;
   for (int i = ghosts.begin; i < ghosts.end;) {
@@ -243,7 +243,7 @@ HWY_INLINE void fill_ghosts(const ByteTask& task, int row, int x, CellSpan ghost
 
 /// Fills a line of each part with `count` codes of picture row `y` from column `x` on; either may
 /// lie outside the picture.
-static HWY_NOINLINE void load_parts(const ByteTask& task, int y, int x, int count,
+static HWY_NOINLINE void load_parts(const GroupTask& task, int y, int x, int count,
                                     std::uint8_t* const* lines) {
   const ComponentTask& first = task.parts[0].task;
   const int row = border_index(first.border, y, first.height);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/component_task.h"
 
 namespace convolve {

@@ -48,7 +48,7 @@ struct StepRuns {
 /// and which of its steps find all of theirs in the picture.
 class SourceRows {
  public:
-  SourceRows(const ByteTask& task, int x, int cells, Stride stride)
+  SourceRows(const GroupTask& task, int x, int cells, Stride stride)
       : task_(task), x_(x), cells_(cells), stride_(stride) {
     if (!task.lies_alone()) return;
     const int before = round_up(std::max(-x, 0), stride.step);
@@ -140,7 +140,7 @@ class SourceRows {
       copy_run(run, row + run.column, 1, to);
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   int x_, cells_;
   Stride stride_;
   int begin_ = 0, end_ = 0;  ///< Steps in the picture.

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -28,7 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Puts whole pixels together from the samples of their parts, as far as pixels fill vectors;
 /// returns how many pixels. A part that is not filtered is copied from `from`, the source's row.
 template <int kWords>
-HWY_INLINE int store_words(const ByteTask& task, const std::uint8_t* from, int count,
+HWY_INLINE int store_words(const GroupTask& task, const std::uint8_t* from, int count,
                            const std::uint16_t* const* samples, std::uint8_t* out) {
   const hn::ScalableTag<std::uint16_t> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -60,7 +60,7 @@ HWY_INLINE int store_words(const ByteTask& task, const std::uint8_t* from, int c
 /// `x` on. Those of two bytes that are not filtered come from the source, where they lie as they
 /// are to be.
 template <class Stored>
-HWY_INLINE void store_each(const ByteTask& task, int y, int x, int begin, int count,
+HWY_INLINE void store_each(const GroupTask& task, int y, int x, int begin, int count,
                            const Stored* const* samples) {
   for (int k = 0; k < task.count; ++k) {
     const ComponentTask& part = task.parts[k].task;
@@ -74,7 +74,7 @@ HWY_INLINE void store_each(const ByteTask& task, int y, int x, int begin, int co
 }
 
 /// Writes `count` codes of each part to picture row `y` from column `x` on.
-HWY_INLINE void store_parts(const ByteTask& task, int y, int x, int count,
+HWY_INLINE void store_parts(const GroupTask& task, int y, int x, int count,
                             const std::uint8_t* const* codes) {
   const ComponentTask& first = task.parts[0].task;
   if (task.whole_pixels())
@@ -83,7 +83,7 @@ HWY_INLINE void store_parts(const ByteTask& task, int y, int x, int count,
 }
 
 /// Writes `count` samples of two bytes.
-HWY_INLINE void store_parts(const ByteTask& task, int y, int x, int count,
+HWY_INLINE void store_parts(const GroupTask& task, int y, int x, int count,
                             const std::uint16_t* const* samples) {
   const ComponentTask& first = task.parts[0].task;
   const std::ptrdiff_t offset = std::ptrdiff_t{x} * first.step;
@@ -140,7 +140,7 @@ HWY_INLINE int store_turns(const Stored*, const Stored* const*, bool, int, std::
 template <class Stored>
 HWY_INLINE void store_turns(const RowTask& task, int y, const Area& area, const Stored* luma,
                             const Stored* const* chroma) {
-  const ByteTask &light = task.groups[0], &colour = task.groups[1];
+  const GroupTask &light = task.groups[0], &colour = task.groups[1];
   const Area beside = task.area_of(1, area);
   std::uint8_t* const first = light.parts[0].task.dst_row(y) + area.x * light.parts[0].task.step;
   std::uint8_t* const other =

@@ -38,7 +38,7 @@ template <class Rows, class... Arguments>
 HWY_INLINE void walk_rows(const RowTask& task, const Area& area, const Workspace* workspaces,
                           const Arguments&... arguments) {
   using Stored = typename Rows::Stored;
-  const ByteTask& first = task.groups[0];
+  const GroupTask& first = task.groups[0];
   const Stored *samples[Rows::kRows][kMaxComponents], *chroma[Rows::kRows][kMaxComponents];
   Rows rows_of_first(task, 0, area, workspaces[0], arguments...);
   std::optional<Rows> rows_of_second;

@@ -128,7 +128,7 @@ static HWY_NOINLINE void load_split(const ComponentTask& task, int y, int x, int
 class SplitRows {
  public:
   /// `upper`: bytes from a line of lower bytes to that of upper ones. `samples`: see load_split().
-  SplitRows(const ByteTask& task, int x, int cells, std::ptrdiff_t upper, std::uint16_t* samples)
+  SplitRows(const GroupTask& task, int x, int cells, std::ptrdiff_t upper, std::uint16_t* samples)
       : task_(task), x_(x), cells_(cells), upper_(upper), samples_(samples) {}
 
   HWY_INLINE void load(int y, std::uint8_t* const* lines) const {
@@ -145,7 +145,7 @@ class SplitRows {
   const std::uint8_t* in_picture(int, const std::uint8_t* line) const { return line; }
 
  private:
-  const ByteTask& task_;
+  const GroupTask& task_;
   int x_, cells_;
   std::ptrdiff_t upper_;
   std::uint16_t* samples_;

@@ -6,7 +6,7 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/digits.h"
-#include "kernels/cpu/bytes/byte_filter.h"
+#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/filter_dots.h"
 #include "kernels/cpu/workspace.h"
@@ -14,7 +14,7 @@
 namespace convolve {
 
 /// Mask and scratch memory of a job.
-class CoarsenedDots final : public ByteFilter {
+class CoarsenedDots final : public RowFilter {
  public:
   /// `format`: the largest frames. kOutOfMemory.
   static Result<CoarsenedDots> make(const FrameFormat& format, const Mask& mask,

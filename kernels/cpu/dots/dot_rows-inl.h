@@ -31,7 +31,7 @@ namespace HWY_NAMESPACE {
 
 /// The rows of samples of one byte, or of two, as tiles read them.
 template <class Stored>
-HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
+HWY_INLINE auto rows_of(const GroupTask& task, const DotTaps& taps, const Area& area,
                         const Workspace& workspace, std::ptrdiff_t upper, QuadTile<Stored>) {
   const int x = area.x - taps.anchor_x(), cells = area.width + taps.width() - 1;
   if constexpr (sizeof(Stored) == 1)
@@ -44,7 +44,7 @@ HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& a
 
 /// The line after those of the parts is scratch.
 template <class Stored>
-HWY_INLINE auto rows_of(const ByteTask& task, const DotTaps& taps, const Area& area,
+HWY_INLINE auto rows_of(const GroupTask& task, const DotTaps& taps, const Area& area,
                         const Workspace& workspace, std::ptrdiff_t, PairTile<Stored>) {
   const int x = area.x - taps.anchor_x(), cells = area.width + taps.width() - 1;
   const int scratch = task.count * (taps.height() + kMostDotRows - 1);
@@ -98,7 +98,7 @@ class DotRows {
   }
 
  private:
-  using Source = decltype(rows_of(std::declval<const ByteTask&>(), std::declval<const DotTaps&>(),
+  using Source = decltype(rows_of(std::declval<const GroupTask&>(), std::declval<const DotTaps&>(),
                                   std::declval<const Area&>(), std::declval<const Workspace&>(),
                                   std::ptrdiff_t{}, Tile()));
 
@@ -131,7 +131,7 @@ class DotRows {
     }
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   const Area area_;
   const Workspace& workspace_;
   const DotTaps& taps_;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "kernels/core/base/view.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/workspace.h"
 

@@ -45,7 +45,7 @@ class LineRows {
 class WidenedRows : public LineRows {
  public:
   /// `upper`: as many bytes as a line has cells, or more, in whole vectors.
-  WidenedRows(const ByteTask& task, int x, int cells, std::ptrdiff_t upper)
+  WidenedRows(const GroupTask& task, int x, int cells, std::ptrdiff_t upper)
       : task_(task), x_(x), cells_(cells), upper_(upper) {}
 
   /// Bytes come to the second half of a line first, from where each goes to a place before those
@@ -75,7 +75,7 @@ class WidenedRows : public LineRows {
                  reinterpret_cast<std::int16_t*>(line) + i);
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   int x_, cells_;
   std::ptrdiff_t upper_;
 };
@@ -86,7 +86,7 @@ class JoinedRows : public LineRows {
  public:
   /// `upper`: bytes from a line of lower bytes to that of upper ones; `scratch`: both. `samples`:
   /// see load_split().
-  JoinedRows(const ByteTask& task, int x, int cells, std::ptrdiff_t upper, std::uint8_t* scratch,
+  JoinedRows(const GroupTask& task, int x, int cells, std::ptrdiff_t upper, std::uint8_t* scratch,
              std::uint16_t* samples)
       : task_(task), x_(x), cells_(cells), split_{scratch, scratch + upper}, samples_(samples) {}
 
@@ -113,7 +113,7 @@ class JoinedRows : public LineRows {
     }
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   int x_, cells_;
   SplitLine split_;
   std::uint16_t* samples_;
@@ -122,7 +122,7 @@ class JoinedRows : public LineRows {
 /// The rows as lines of `cells` cells from column `x` of the picture on. `scratch`: a line of the
 /// workspace for samples of two bytes.
 template <class Stored>
-HWY_INLINE auto pair_rows_of(const ByteTask& task, int x, int cells, const Workspace& workspace,
+HWY_INLINE auto pair_rows_of(const GroupTask& task, int x, int cells, const Workspace& workspace,
                              int scratch) {
   const std::ptrdiff_t upper = upper_line(cells);
   if constexpr (sizeof(Stored) == 1)

@@ -271,7 +271,7 @@ class PairedRows {
     load(y + needed);
     ahead_.next_block(top_ + loaded_, kPairRows, area_.y + y + rows);
     for (int k = 0; k < task_.count; ++k) {
-      const BytePart& part = task_.parts[k];
+      const GroupPart& part = task_.parts[k];
       if (part.filtered) sum_part(k, y, needed);
       for (int r = 0; r < rows; ++r) {
         std::uint8_t* const out = direct
@@ -315,7 +315,7 @@ class PairedRows {
     });
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   const Area area_;
   const Workspace& workspace_;
   const PairTaps& taps_;

@@ -6,14 +6,14 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/separable_integers.h"
-#include "kernels/cpu/bytes/byte_filter.h"
+#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/dots/pair_taps.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
 
 /// Factors and scratch memory of a job.
-class SeparableDots final : public ByteFilter {
+class SeparableDots final : public RowFilter {
  public:
   /// `format`: the largest frames. kOutOfMemory.
   static Result<SeparableDots> make(const FrameFormat& format, const Mask& mask,

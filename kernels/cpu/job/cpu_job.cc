@@ -11,7 +11,7 @@
 #include "kernels/cpu/basic.h"
 #include "kernels/cpu/coarsened.h"
 #include "kernels/cpu/copy.h"
-#include "kernels/cpu/job/byte_filters.h"
+#include "kernels/cpu/job/row_filters.h"
 #include "kernels/cpu/separable/two_passes.h"
 #include "kernels/cpu/shift.h"
 
@@ -94,9 +94,9 @@ Result<std::unique_ptr<Job>> CpuJob::make(const FrameFormat& format, const Prepa
   job->plan_ = plan;
   job->weights_ = planned.weights;
   job->encode();
-  Result<std::unique_ptr<ByteFilter>> bytes = make_byte_filter(format, planned, job->workers_);
-  if (!bytes.ok()) return bytes.status();
-  job->bytes_ = std::move(bytes.value());
+  Result<std::unique_ptr<RowFilter>> filter = make_row_filter(format, planned, job->workers_);
+  if (!filter.ok()) return filter.status();
+  job->row_filter_ = std::move(filter.value());
   if (Status status = job->allocate(format); !status.ok()) return status;
   return std::unique_ptr<Job>(std::move(job));
 }
@@ -126,7 +126,7 @@ Status CpuJob::allocate(const FrameFormat& format) {
   if (plan_.weighted) {
     if (Status status = allocate_weighted(format); !status.ok()) return status;
   }
-  if (bytes_ != nullptr) {
+  if (row_filter_ != nullptr) {
     // Decided for the plan: frames may have fewer columns, and workspaces are as many as these
     // need.
     takes_turns_ = largest_group(format).groups > 1;
@@ -212,7 +212,7 @@ Status CpuJob::run(const FrameView& src, const FrameView& dst, const RunArgument
     // One piece after the other: they share the planes between their passes.
     for (int i = 0; i < piece_count_; ++i) {
       if (pieces_[i].work == Work::kSpline) {
-        run_spline(pieces_[i].bytes.groups[0]);
+        run_spline(pieces_[i].rows.groups[0]);
       } else if (pieces_[i].work != Work::kFilter) {
         run_pieces(i, i + 1, Stage::kWhole);
       } else {
@@ -241,7 +241,7 @@ void CpuJob::run_pieces(int begin, int end, Stage stage) {
   });
 }
 
-void CpuJob::run_spline(const ByteTask& task) {
+void CpuJob::run_spline(const GroupTask& task) {
   for (const SeparableSpline::Stage stage : SeparableSpline::kStages)
     run_bands(workers_, spline_->units(task, stage), [&](int unit, int worker) {
       if (!stopped()) spline_->run(task, stage, unit, worker);
@@ -261,8 +261,8 @@ void CpuJob::run_area(const Piece& piece, int index, Stage stage, int worker) {
       return copy_area(task, area);
     case Work::kWeight:
       return weighted_->filter(piece.task, area, worker);
-    case Work::kBytes:
-      return bytes_->filter(piece.bytes, area, worker);
+    case Work::kRows:
+      return row_filter_->filter(piece.rows, area, worker);
     case Work::kSpline:
       return;  // Not an area's work: run_spline() does it.
     case Work::kFilter:

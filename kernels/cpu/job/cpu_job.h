@@ -12,7 +12,7 @@
 #include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box/box.h"
-#include "kernels/cpu/bytes/byte_filter.h"
+#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/spline/separable_spline.h"
@@ -40,12 +40,12 @@ class CpuJob final : public Job {
   enum class Stage { kWhole, kRowPass, kColumnPass };
 
   /// What becomes of a component.
-  enum class Work { kCopy, kFilter, kWeight, kBytes, kSpline };
+  enum class Work { kCopy, kFilter, kWeight, kRows, kSpline };
 
   /// One component, or an unfiltered plane, and the areas it is split into.
   struct Piece {
     WeightedTask task;  ///< Its alpha and epilogue are those of Work::kWeight.
-    RowTask bytes;      ///< Of Work::kBytes, and of Work::kSpline, which has one group.
+    RowTask rows;       ///< Of Work::kRows, and of Work::kSpline, which has one group.
     Work work = Work::kCopy;
     int strip_width = 0;
     int strips = 0;
@@ -62,7 +62,7 @@ class CpuJob final : public Job {
   const Mask& mask() const { return weights_->mask; }
   void encode();
   Epilogue epilogue_of(const Component& component, const RunArguments& arguments) const;
-  void set_epilogue(BytePart& part, const Component& component,
+  void set_epilogue(GroupPart& part, const Component& component,
                     const RunArguments& arguments) const;
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);
@@ -72,13 +72,13 @@ class CpuJob final : public Job {
   void add_plane(const FrameView& src, const FrameView& dst, int plane,
                  const RunArguments& arguments);
   /// The task of a group of plane `group.plane`.
-  ByteTask make_byte_task(const FrameView& src, const FrameView& dst, const ComponentGroup& group,
-                          const RunArguments& arguments) const;
+  GroupTask make_group_task(const FrameView& src, const FrameView& dst, const ComponentGroup& group,
+                            const RunArguments& arguments) const;
   /// Adds the pieces of a plane whose components are filtered together.
   void add_groups(const FrameView& src, const FrameView& dst, int plane,
                   const RunArguments& arguments);
   void run_pieces(int begin, int end, Stage stage);
-  void run_spline(const ByteTask& task);
+  void run_spline(const GroupTask& task);
   void run_area(const Piece& piece, int index, Stage stage, int worker);
 
   bool stopped() const { return stop_ != nullptr && stop_->raised(); }
@@ -95,8 +95,8 @@ class CpuJob final : public Job {
   MaskTaps taps_;                 ///< All taps, or those of the row pass.
   MaskTaps column_taps_;
   BoxMask box_;
-  std::unique_ptr<ByteFilter> bytes_;  ///< If the form reads lines of bytes.
-  bool takes_turns_ = false;           ///< Its workers have memory for two groups.
+  std::unique_ptr<RowFilter> row_filter_;  ///< If the form filters groups at once.
+  bool takes_turns_ = false;               ///< Its workers have memory for two groups.
   std::optional<SeparableSpline> spline_;
   Workspaces workspaces_;
   hwy::AlignedFreeUniquePtr<std::byte[]> plane_memory_;

@@ -43,18 +43,18 @@ CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
   piece.work = work;
   piece.strip_width = work == Work::kCopy     ? width
                       : work == Work::kWeight ? weighted_->strip_width()
-                      : work == Work::kBytes  ? bytes_->strip_width()
+                      : work == Work::kRows   ? row_filter_->strip_width()
                                               : strip_width_;
   piece.strips = divide_up(width, piece.strip_width);
   int least = kMinBandRows;
   // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
   // many rows before its first.
-  if ((work == Work::kFilter || work == Work::kBytes) && !two_pass_ &&
+  if ((work == Work::kFilter || work == Work::kRows) && !two_pass_ &&
       (plan_.passes() != Passes::kDirect || plan_.kernel() == KernelKind::kBox))
     least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
   if (work == Work::kWeight) least = std::max(least, weighted_->least_rows());
   const int wanted = workers_ == 1 ? 1 : workers_ * kAreasPerWorker;
-  const int step = work == Work::kBytes ? bytes_->row_step() : kBlockRows;
+  const int step = work == Work::kRows ? row_filter_->row_step() : kBlockRows;
   piece.band_rows = round_up(std::max({1, least, divide_up(height, wanted)}), step);
   piece.bands = divide_up(height, piece.band_rows);
   return &piece;
@@ -72,7 +72,7 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
                        plan_.passes());
 }
 
-void CpuJob::set_epilogue(BytePart& part, const Component& component,
+void CpuJob::set_epilogue(GroupPart& part, const Component& component,
                           const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
   if (const DigitWeights* digits = weights_->as<DigitWeights>())
@@ -118,7 +118,8 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     add_piece({make(p, bytes, row), {}, {}}, Work::kCopy);
     return;
   }
-  if ((bytes_ != nullptr && !plan_.weighted) || spline_) return add_groups(src, dst, p, arguments);
+  if ((row_filter_ != nullptr && !plan_.weighted) || spline_)
+    return add_groups(src, dst, p, arguments);
   for (int c = 0; c < plane.component_count; ++c) {
     const Component& component = plane.components[c];
     const Work work = work_of(component);
@@ -136,25 +137,26 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
       task.epilogue = make_weighted_epilogue(component, alpha.max_code(), mask(), *weights_->totals,
                                              arguments.scale, arguments.bias, *plan_.weighted);
     }
-    if (work != Work::kFilter || bytes_ == nullptr) {
+    if (work != Work::kFilter || row_filter_ == nullptr) {
       add_piece(task, work);
-    } else if (Piece* piece = add_piece(task, Work::kBytes)) {
-      BytePart part;
+    } else if (Piece* piece = add_piece(task, Work::kRows)) {
+      GroupPart part;
       part.task = task.colour;
-      piece->bytes = {};
-      piece->bytes.groups[piece->bytes.count++].add(part);
+      piece->rows = {};
+      piece->rows.groups[piece->rows.count++].add(part);
     }
   }
 }
 
-ByteTask CpuJob::make_byte_task(const FrameView& src, const FrameView& dst,
-                                const ComponentGroup& group, const RunArguments& arguments) const {
+GroupTask CpuJob::make_group_task(const FrameView& src, const FrameView& dst,
+                                  const ComponentGroup& group,
+                                  const RunArguments& arguments) const {
   const int p = group.plane;
   const PlaneFormat& plane = src.format.planes[p];
-  ByteTask task;
+  GroupTask task;
   for (int k = 0; k < group.count; ++k) {
     const Component& component = plane.components[group.component[k]];
-    BytePart part;
+    GroupPart part;
     part.task = make_task(plane, component, src.data[p], src.pitch[p], dst.data[p], dst.pitch[p]);
     part.task.border = arguments.border;
     part.task.stop = stop_;
@@ -171,18 +173,18 @@ void CpuJob::add_groups(const FrameView& src, const FrameView& dst, int p,
   const int count = component_groups(src.format, groups);
   for (int g = 0; g < count; ++g) {
     if (groups[g].plane != p) continue;
-    const ByteTask task = make_byte_task(src, dst, groups[g], arguments);
+    const GroupTask task = make_group_task(src, dst, groups[g], arguments);
     RowTask rows;
     rows.groups[rows.count++] = task;
     if (takes_turns_ && g + 1 < count && take_turns(src.format, groups[g], groups[g + 1])) {
-      rows.groups[rows.count++] = make_byte_task(src, dst, groups[++g], arguments);
+      rows.groups[rows.count++] = make_group_task(src, dst, groups[++g], arguments);
     } else if (!groups[g].any_filtered) {
       for (int k = 0; k < task.count; ++k)
         add_piece({task.parts[k].task, {}, {}}, Work::kCopy);
       continue;
     }
-    const Work work = spline_ ? Work::kSpline : Work::kBytes;
-    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, work)) piece->bytes = rows;
+    const Work work = spline_ ? Work::kSpline : Work::kRows;
+    if (Piece* piece = add_piece({task.parts[0].task, {}, {}}, work)) piece->rows = rows;
   }
 }
 

@@ -29,7 +29,7 @@ namespace HWY_NAMESPACE {
 /// Fills a line of each part that is filtered with `count` cells of picture row `y` from column `x`
 /// on; either may lie outside of the picture. `samples` are scratch lines.
 template <class Real, class Stored>
-HWY_INLINE void load_cells(const ByteTask& task, int y, int x, int count, Real* const* lines,
+HWY_INLINE void load_cells(const GroupTask& task, int y, int x, int count, Real* const* lines,
                            Stored* const* samples) {
   const ComponentTask& first = task.parts[0].task;
   const int row = border_index(first.border, y, first.height);
@@ -148,7 +148,7 @@ class AreaRows {
         });
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   const Area area_;
   const Workspace& workspace_;
   const FactorTaps& taps_;

@@ -5,14 +5,14 @@
 
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
-#include "kernels/cpu/bytes/byte_filter.h"
+#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
 
 /// Factors and scratch memory of a job.
-class SeparableAreas final : public ByteFilter {
+class SeparableAreas final : public RowFilter {
  public:
   /// `format`: the largest frames. `taps`: kFloat32 or kFloat64. kOutOfMemory.
   static Result<SeparableAreas> make(const FrameFormat& format, FactorTaps taps, int workers);

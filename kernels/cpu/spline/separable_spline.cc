@@ -192,7 +192,7 @@ class ConvolvedStrip {
 constexpr int kRowsAhead = 4;
 
 /// Puts the codes of row `y` from column `x` on to the picture, unless they are there.
-void store_row(const ByteTask& task, int y, int x, int columns, std::uint8_t* const* codes) {
+void store_row(const GroupTask& task, int y, int x, int columns, std::uint8_t* const* codes) {
   if (task.lies_alone()) return;
   if (task.whole_pixels()) return store_parts(task, y, x, columns, codes);
   for (int p = 0; p < task.count; ++p)
@@ -328,7 +328,7 @@ Status SeparableSpline::allocate(int width, int height, int planes) {
   return {};
 }
 
-int SeparableSpline::units(const ByteTask& task, Stage stage) const {
+int SeparableSpline::units(const GroupTask& task, Stage stage) const {
   const SplineKernel kernel(*this, task, 0);
   const int height = kernel.height(), lines = column_.analysis_count(height);
   switch (stage) {
@@ -343,7 +343,7 @@ int SeparableSpline::units(const ByteTask& task, Stage stage) const {
   return 0;
 }
 
-void SeparableSpline::run(const ByteTask& task, Stage stage, int unit, int worker) const {
+void SeparableSpline::run(const GroupTask& task, Stage stage, int unit, int worker) const {
   const SplineKernel kernel(*this, task, worker);
   const int height = kernel.height();
   switch (stage) {

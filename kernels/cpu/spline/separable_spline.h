@@ -7,7 +7,7 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/spline_mask.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/spline/spline_taps.h"
 #include "kernels/cpu/workspace.h"
 
@@ -37,10 +37,10 @@ class SeparableSpline {
                                       int workers);
 
   /// How many units a stage has for these components, one of which is filtered at least.
-  int units(const ByteTask& task, Stage stage) const;
+  int units(const GroupTask& task, Stage stage) const;
 
   /// Runs unit `unit` of a stage as worker `worker`. The stage before must be over.
-  void run(const ByteTask& task, Stage stage, int unit, int worker) const;
+  void run(const GroupTask& task, Stage stage, int unit, int worker) const;
 
  private:
   friend struct SplineKernel;  ///< The stages, for each instruction set.

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/core/weights/spline_mask.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/spline/separable_spline.h"
 #include "kernels/cpu/workspace.h"
 
@@ -16,13 +16,13 @@ namespace convolve {
 /// job's class; this is how they reach its members.
 struct SplineKernel {
   const SplineTaps &column, &row, &cross;
-  const ByteTask& task;
+  const GroupTask& task;
   const Workspace* workspaces;  ///< One for each part.
   const SplinePlanes* planes;   ///< Of each part that is filtered.
   int filtered = 0;             ///< How many parts are;
   int part[kMaxComponents];     ///< their indices.
 
-  SplineKernel(const SeparableSpline& job, const ByteTask& of, int worker)
+  SplineKernel(const SeparableSpline& job, const GroupTask& of, int worker)
       : column(job.column_),
         row(job.row_),
         cross(job.cross_),

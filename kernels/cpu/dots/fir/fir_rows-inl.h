@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/fir/fast_fir.h"
@@ -72,7 +72,7 @@ class FirRows {
       make_lines();
     ahead_.next_block(top() + loaded_, kRows, area_.y + y + rows);
     for (int k = 0; k < task_.count; ++k) {
-      const BytePart& part = task_.parts[k];
+      const GroupPart& part = task_.parts[k];
       for (int r = 0; r < rows; ++r) {
         out_[r] = out_of(k, y, r);
         samples[r][k] = reinterpret_cast<const Stored*>(
@@ -83,7 +83,7 @@ class FirRows {
   }
 
  private:
-  using Source = decltype(pair_rows_of<Stored>(std::declval<const ByteTask&>(), 0, 0,
+  using Source = decltype(pair_rows_of<Stored>(std::declval<const GroupTask&>(), 0, 0,
                                                std::declval<const Workspace&>(), 0));
 
   /// Picture row of the first line.
@@ -292,7 +292,7 @@ class FirRows {
       join_columns(sums[i], sums[i + kTiles]);
   }
 
-  const ByteTask& task_;
+  const GroupTask& task_;
   const Area area_;
   const Workspace& workspace_;
   const DotTaps& taps_;

@@ -19,7 +19,7 @@
 #include <cstring>
 
 #include "kernels/core/weights/approximate_fir.h"
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/fir/fast_fir.h"
@@ -208,7 +208,7 @@ HWY_INLINE bool approximates(const RowTask& task, const DotTaps& taps) {
   if (!approximate) return false;
   for (int g = 0; g < task.count; ++g)
     for (int k = 0; k < task.groups[g].count; ++k) {
-      const BytePart& part = task.groups[g].parts[k];
+      const GroupPart& part = task.groups[g].parts[k];
       if (part.filtered && !approximate_sums_pay(make_approximate_epilogue(
                                part.digits, taps.magnitude(), *approximate)))
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/job/byte_filters.h"
+#include "kernels/cpu/job/row_filters.h"
 
 #include <utility>
 
@@ -12,15 +12,15 @@ namespace convolve {
 namespace {
 
 template <class Filter>
-Result<std::unique_ptr<ByteFilter>> kept(Result<Filter> made) {
+Result<std::unique_ptr<RowFilter>> kept(Result<Filter> made) {
   if (!made.ok()) return made.status();
-  return std::unique_ptr<ByteFilter>(std::make_unique<Filter>(std::move(made.value())));
+  return std::unique_ptr<RowFilter>(std::make_unique<Filter>(std::move(made.value())));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ByteFilter>> make_byte_filter(const FrameFormat& format,
-                                                     const PreparedPlan& planned, int workers) {
+Result<std::unique_ptr<RowFilter>> make_row_filter(const FrameFormat& format,
+                                                   const PreparedPlan& planned, int workers) {
   const PreparedWeights& weights = *planned.weights;
   const Mask& mask = weights.mask;
   const Plan& plan = planned.plan;
@@ -33,7 +33,7 @@ Result<std::unique_ptr<ByteFilter>> make_byte_filter(const FrameFormat& format,
     return kept(SeparableDots::make(format, mask, *weights.as<SeparableIntegers>(), workers));
   if (plan.kernel() == KernelKind::kBox && BoxBytes::serves(format, mask))
     return kept(BoxBytes::make(format, box_mask(mask), workers));
-  return std::unique_ptr<ByteFilter>();
+  return std::unique_ptr<RowFilter>();
 }
 
 }  // namespace convolve

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// The task of a kernel that reads lines of bytes: the components of a plane that it filters row by
-// row, so that rows are parted and put together once.
+// The task of a kernel that filters all components of a row at once, so that rows are parted and
+// put together once.
 #pragma once
 
 #include "kernels/core/base/round.h"
@@ -11,7 +11,7 @@
 namespace convolve {
 
 /// A component of a group. One that is not filtered is copied.
-struct BytePart {
+struct GroupPart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
   DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
@@ -24,11 +24,11 @@ struct BytePart {
 
 /// Components of a plane that share step and size (see ComponentGroup): their samples are parted
 /// and filtered in one go.
-struct ByteTask {
-  BytePart parts[kMaxComponents];  ///< In the order of their bytes.
+struct GroupTask {
+  GroupPart parts[kMaxComponents];  ///< In the order of their bytes.
   int count = 0;
 
-  void add(const BytePart& part);
+  void add(const GroupPart& part);
   bool any_filtered() const;
   bool all_filtered() const;
   /// True if the parts are all samples of a pixel.
@@ -45,7 +45,7 @@ struct ByteTask {
 /// that take turns in a row, as in YUY2, so that each byte of the output is written once and none
 /// is read.
 struct RowTask {
-  ByteTask groups[2];  ///< Luma comes first.
+  GroupTask groups[2];  ///< Luma comes first.
   int count = 0;
 
   /// The columns of group `g` below `area` of the first group, which begins at an even column.

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 namespace convolve {
 
-void ByteTask::add(const BytePart& part) {
+void GroupTask::add(const GroupPart& part) {
   int k = count++;
   for (; k > 0 && part.task.src < parts[k - 1].task.src; --k)
     parts[k] = parts[k - 1];
   parts[k] = part;
 }
 
-bool ByteTask::any_filtered() const {
-  return std::any_of(parts, parts + count, [](const BytePart& part) { return part.filtered; });
+bool GroupTask::any_filtered() const {
+  return std::any_of(parts, parts + count, [](const GroupPart& part) { return part.filtered; });
 }
 
-bool ByteTask::all_filtered() const {
-  return std::all_of(parts, parts + count, [](const BytePart& part) { return part.filtered; });
+bool GroupTask::all_filtered() const {
+  return std::all_of(parts, parts + count, [](const GroupPart& part) { return part.filtered; });
 }
 
 Area RowTask::area_of(int g, const Area& area) const {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the forms that read lines of bytes have in common: they filter all components of a row at
-// once.
+// What the forms have in common that filter all components of a row at once.
 #pragma once
 
-#include "kernels/cpu/bytes/byte_task.h"
+#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
 
 /// Mask and scratch memory of a job. Used by several workers at once.
-class ByteFilter {
+class RowFilter {
  public:
-  virtual ~ByteFilter() = default;
+  virtual ~RowFilter() = default;
 
   /// Columns of an area at most.
   virtual int strip_width() const = 0;
