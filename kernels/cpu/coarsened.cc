@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/coarsened.h"
 
-#include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/highway_targets.h"
+#include "kernels/cpu/rows/rows_ahead.h"
 #include "kernels/cpu/run_typed.h"
 
 #undef HWY_TARGET_INCLUDE

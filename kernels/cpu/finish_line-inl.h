@@ -17,8 +17,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "kernels/cpu/bytes/pack_words-inl.h"
 #include "kernels/cpu/component_task.h"
+#include "kernels/cpu/rows/pack_words-inl.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -29,7 +29,7 @@ class MaskTaps {
   int anchor_y() const { return anchor_y_; }
   Accumulator accumulator() const { return accumulator_; }
 
-  /// From now on these are a row or a column whose sums are folded (Passes::kFolded).
+  /// Marks a symmetric row or column, whose sums are to be folded (Passes::kFolded).
   void fold() { folded_ = true; }
   bool folded() const { return folded_; }
 

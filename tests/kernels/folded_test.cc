@@ -57,7 +57,8 @@ TestMaskPtr product_mask(int width, int height, int most, bool row_symmetric,
 
 /// Makes a frame with sums in `accumulator`, and compares it with the reference's.
 void expect_right_frame(Form form, Accumulator accumulator, const FrameFormat& format,
-                        const TestMask& mask, Border border, int threads) {
+                        const TestMask& mask, Border border, int threads,
+                        const Tolerance& tolerance = {}) {
   GuardedFrame source(format, 0, false), wanted(format, 0, false), made(format, 0, false);
   fill_frame(source.view(), 17);
   RunArguments arguments;
@@ -75,7 +76,7 @@ void expect_right_frame(Form form, Accumulator accumulator, const FrameFormat& f
   made.poison();
   ASSERT_TRUE(convolver.value()->run(source.view(), made.view(), arguments).ok());
   ASSERT_TRUE(made.guards_intact());
-  ASSERT_EQ(find_fault(made.view(), wanted.view(), {}), "");
+  ASSERT_EQ(find_fault(made.view(), wanted.view(), tolerance), "");
 }
 
 class Folded : public ::testing::TestWithParam<Form> {};
@@ -115,6 +116,32 @@ TEST_P(Folded, FactorsInDoubleAreThoseOfTheReference) {
 TEST_P(Folded, RowsAndColumnsAreFoldedEachForItself) {
   expect_right_lengths(GetParam(), Accumulator::kFloat32, 3, true, false);
   expect_right_lengths(GetParam(), Accumulator::kFloat32, 3, false, true);
+}
+
+// A picture of several strips, whose ghost cells lie at the other end, and one that fills no
+// vector.
+TEST_P(Folded, PicturesOfAnyWidthAreThoseOfTheReference) {
+  for (const SampleType& samples : {kU8, kU10High})
+    for (const Arrangement arrangement :
+         {Arrangement::kPacked1, Arrangement::kYuy2, Arrangement::kRgba})
+      for (const int width : {3, 7, 801, 13001}) {
+        SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(width));
+        const FrameFormat format = make_format(arrangement, samples, Levels::kLimited, width, 9);
+        for (const int length : {3, 8, 19})
+          expect_right_frame(GetParam(), Accumulator::kFloat32, format,
+                             *product_mask(length, 5, 3, true, true), Border::kWrap, 2);
+        if (HasFailure()) return;
+      }
+}
+
+// The widest Gaussian whose sums of codes of 16 bits are floats.
+TEST_P(Folded, RealsInFloatAreNearThoseOfTheReference) {
+  Tolerance tolerance;
+  tolerance.neighbours = true;
+  tolerance.share = 0.05;
+  expect_right_frame(GetParam(), Accumulator::kFloat32,
+                     make_format(Arrangement::kPacked1, kU16, Levels::kFull, 301, 40),
+                     *parsed_mask("gaussian:15"), Border::kMirror, 1, tolerance);
 }
 
 // Components that are copied lie between those that are filtered.

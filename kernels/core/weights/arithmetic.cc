@@ -49,7 +49,9 @@ double pass_roundings(const std::vector<double>& weights) {
 }
 
 /// The same for a symmetric factor that is folded. The sum of a pair's cells is rounded, too,
-/// unless these are codes; its product goes through the additions of the pairs further in.
+/// unless these are codes; its product goes through the additions of the pairs further in. (Sums of
+/// rational masks stay exact: that of a pair is no larger than the sums that rational_serves() asks
+/// for, unless its weight is 0.)
 double folded_roundings(const std::vector<double>& weights, bool of_codes) {
   const std::size_t sums = (weights.size() + 1) / 2;
   double magnitude = 0, additions = 0;
@@ -57,10 +59,9 @@ double folded_roundings(const std::vector<double>& weights, bool of_codes) {
     const bool middle = 2 * i + 1 == weights.size();
     const double weight = std::fabs(weights[i]) * (middle ? 1 : 2);
     magnitude += weight;
-    additions += weight * static_cast<double>(sums - i);
+    additions += weight * static_cast<double>(sums - i + (middle || of_codes ? 0 : 1));
   }
-  const double most = static_cast<double>(sums);
-  return (of_codes ? 2 : 3) + (magnitude > 0 ? additions / magnitude : most);
+  return 2 + (magnitude > 0 ? additions / magnitude : static_cast<double>(sums + 1));
 }
 
 /// Roundings of a row pass and the column pass over its sums.

@@ -17,9 +17,9 @@
 #include "kernels/cpu/box/box_lines-inl.h"
 #include "kernels/cpu/box/box_narrow-inl.h"
 #include "kernels/cpu/box/box_windows-inl.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
-#include "kernels/cpu/bytes/source_rows-inl.h"
-#include "kernels/cpu/bytes/walk_rows-inl.h"
+#include "kernels/cpu/rows/rows_ahead.h"
+#include "kernels/cpu/rows/source_rows-inl.h"
+#include "kernels/cpu/rows/walk_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -11,7 +11,7 @@
 #include "kernels/core/mask/mask.h"
 
 #include "kernels/cpu/box/box.h"
-#include "kernels/cpu/bytes/row_filter.h"
+#include "kernels/cpu/rows/row_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {

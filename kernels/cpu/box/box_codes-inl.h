@@ -16,9 +16,9 @@
 #include <cstdint>
 
 #include "kernels/core/weights/box.h"
-#include "kernels/cpu/bytes/byte_codes-inl.h"
-#include "kernels/cpu/bytes/pack_words-inl.h"
-#include "kernels/cpu/bytes/row_task.h"
+#include "kernels/cpu/rows/byte_codes-inl.h"
+#include "kernels/cpu/rows/pack_words-inl.h"
+#include "kernels/cpu/rows/row_task.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

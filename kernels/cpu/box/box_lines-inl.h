@@ -18,8 +18,8 @@
 #include <cstring>
 
 #include "kernels/cpu/box/box_bytes.h"
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/row_task.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/row_task.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -74,8 +74,7 @@ HWY_INLINE bool all_filtered_parts(const RowTask& task, const Holds& holds) {
 /// The codes of parts that are not filtered are those of the source. `lines` is scratch.
 HWY_INLINE void copy_others(const GroupTask& task, const Area& area, int y,
                             std::uint8_t* const* lines, const std::uint8_t** codes) {
-  const GroupPart* const end = task.parts + task.count;
-  if (std::all_of(task.parts, end, [](const GroupPart& part) { return part.filtered; })) return;
+  if (task.all_filtered()) return;
   load_parts(task, area.y + y, area.x, area.width, lines);
   for (int k = 0; k < task.count; ++k)
     if (!task.parts[k].filtered) codes[k] = lines[k];

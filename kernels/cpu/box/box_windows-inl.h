@@ -24,8 +24,8 @@
 #include "kernels/cpu/box/box_codes-inl.h"
 #include "kernels/cpu/box/box_lines-inl.h"
 #include "kernels/cpu/box/scan-inl.h"
-#include "kernels/cpu/bytes/pack_words-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
+#include "kernels/cpu/rows/pack_words-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -6,9 +6,9 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/digits.h"
-#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/filter_dots.h"
+#include "kernels/cpu/rows/row_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {

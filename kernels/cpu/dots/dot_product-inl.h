@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/bytes/byte_codes-inl.h"
+#include "kernels/cpu/rows/byte_codes-inl.h"
 
 #undef CONVOLVE_DOT_INSTRUCTION
 #undef CONVOLVE_DOT_PAIRS

@@ -16,13 +16,13 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
-#include "kernels/cpu/bytes/source_rows-inl.h"
-#include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/pair_rows-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/rows_ahead.h"
+#include "kernels/cpu/rows/source_rows-inl.h"
+#include "kernels/cpu/rows/word_lines-inl.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();

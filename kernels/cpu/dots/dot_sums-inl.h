@@ -22,11 +22,11 @@
 #include <cstdint>
 
 #include "kernels/core/base/sample.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
-#include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/dots/dot_product-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/quotient.h"
+#include "kernels/cpu/rows/rows_ahead.h"
+#include "kernels/cpu/rows/source_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -18,11 +18,11 @@
 #include <cstdint>
 
 #include "kernels/core/weights/digits.h"
-#include "kernels/cpu/bytes/byte_codes-inl.h"
-#include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/dots/dot_sums-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/pair_sums-inl.h"
+#include "kernels/cpu/rows/byte_codes-inl.h"
+#include "kernels/cpu/rows/source_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

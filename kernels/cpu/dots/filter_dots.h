@@ -4,8 +4,8 @@
 #pragma once
 
 #include "kernels/core/base/view.h"
-#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/dots/dot_taps.h"
+#include "kernels/cpu/rows/row_task.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {

@@ -12,9 +12,9 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/dots/dot_rows-inl.h"
 #include "kernels/cpu/dots/fir/fir_rows-inl.h"
+#include "kernels/cpu/rows/walk_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

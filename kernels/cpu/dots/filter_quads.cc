@@ -12,9 +12,9 @@
 #include <hwy/foreach_target.h>  // Must come before highway.h.
 #include <hwy/highway.h>
 
-#include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/dots/dot_rows-inl.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
+#include "kernels/cpu/rows/walk_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

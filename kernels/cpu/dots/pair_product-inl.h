@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/bytes/pack_words-inl.h"
+#include "kernels/cpu/rows/pack_words-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

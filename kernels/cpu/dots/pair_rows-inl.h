@@ -17,9 +17,9 @@
 #include <cstdint>
 
 #include "kernels/core/weights/fast_fir.h"
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/word_lines-inl.h"
 #include "kernels/cpu/dots/pair_sums-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/word_lines-inl.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -15,12 +15,12 @@
 #include <hwy/foreach_target.h>  // Must come before highway.h.
 #include <hwy/highway.h>
 
-#include "kernels/cpu/bytes/byte_codes-inl.h"
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
-#include "kernels/cpu/bytes/source_rows-inl.h"
-#include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
+#include "kernels/cpu/rows/byte_codes-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/rows_ahead.h"
+#include "kernels/cpu/rows/source_rows-inl.h"
+#include "kernels/cpu/rows/walk_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -6,8 +6,8 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/separable_integers.h"
-#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/dots/pair_taps.h"
+#include "kernels/cpu/rows/row_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {

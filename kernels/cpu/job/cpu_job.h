@@ -12,9 +12,9 @@
 #include "kernels/core/plan/prepared_plan.h"
 #include "kernels/cpu/alpha_weighted.h"
 #include "kernels/cpu/box/box.h"
-#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/mask_taps.h"
+#include "kernels/cpu/rows/row_filter.h"
 #include "kernels/cpu/spline/separable_spline.h"
 #include "kernels/cpu/workspace.h"
 

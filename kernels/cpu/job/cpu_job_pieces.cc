@@ -47,8 +47,8 @@ CpuJob::Piece* CpuJob::add_piece(const WeightedTask& task, Work work) {
                                               : strip_width_;
   piece.strips = divide_up(width, piece.strip_width);
   int least = kMinBandRows;
-  // Each fused area makes height - 1 row sums more than it has rows, and an area of box adds up as
-  // many rows before its first.
+  // Each area of separable makes height - 1 row sums more than it has rows, and an area of box adds
+  // up as many rows before its first.
   if ((work == Work::kFilter || work == Work::kRows) && !two_pass_ &&
       (plan_.passes() != Passes::kDirect || plan_.kernel() == KernelKind::kBox))
     least = std::min(std::max(least, 4 * mask().height), divide_up(height, workers_));
@@ -140,6 +140,7 @@ void CpuJob::add_plane(const FrameView& src, const FrameView& dst, int p,
     if (work != Work::kFilter || row_filter_ == nullptr) {
       add_piece(task, work);
     } else if (Piece* piece = add_piece(task, Work::kRows)) {
+      // Where colour is weighted no form is planned whose epilogue is another than the task's.
       GroupPart part;
       part.task = task.colour;
       piece->rows = {};

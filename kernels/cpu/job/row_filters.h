@@ -7,7 +7,7 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/plan/prepared_plan.h"
-#include "kernels/cpu/bytes/row_filter.h"
+#include "kernels/cpu/rows/row_filter.h"
 
 namespace convolve {
 

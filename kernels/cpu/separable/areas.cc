@@ -15,11 +15,11 @@
 #include <hwy/foreach_target.h>  // Must come before highway.h.
 #include <hwy/highway.h>
 
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
-#include "kernels/cpu/bytes/walk_rows-inl.h"
 #include "kernels/cpu/finish_line-inl.h"
 #include "kernels/cpu/load_line-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/rows_ahead.h"
+#include "kernels/cpu/rows/walk_rows-inl.h"
 #include "kernels/cpu/separable/passes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -71,9 +71,9 @@ class AreaRows {
   void filter(int y, int rows, const Stored* (*samples)[kMaxComponents]) {
     const int needed = y + taps_.column.height() + rows - 1;
     ahead_.next_block(top_ + needed, rows, area_.y + y + rows);
+    // Whatever the lines hold that are not loaded then, nobody wants what becomes of them.
     for (; loaded_ < needed && !first().stopped(); ++loaded_)
       sum_parts(loaded_, loaded_ - needed + rows, rows);
-    if (first().stopped()) return;
     copy_unfiltered(y, rows);
     for (int k = 0; k < task_.count; ++k) {
       std::uint8_t* out[kBlockRows];
@@ -101,9 +101,9 @@ class AreaRows {
     return workspace_.intermediate.at<Real>(part * ring_ + line % ring_);
   }
 
-  /// Row sums of line `line` of the area and its halo. It is line `share` of those that are loaded
-  /// for a block of `rows` rows, and fetches its share of the next ones; only the first block loads
-  /// more lines than rows, whose number is below 0.
+  /// Row sums of line `line` of the area and its halo. It is line `share` of the `rows` lines that
+  /// are loaded for a block of so many rows, and fetches its share of the next ones. The first
+  /// block loads more lines than that: the share of those that come before is below 0.
   HWY_INLINE void sum_parts(int line, int share, int rows) {
     const int width = area_.width;
     Real* to[kMaxComponents];
@@ -125,8 +125,8 @@ class AreaRows {
     }
   }
 
-  /// Bytes of the parts that are not filtered come to their lines beside the others', which those
-  /// then take the place of. Samples of two bytes stay in the source.
+  /// Copies the bytes of all parts to their lines, if one is not filtered: finish_part() overwrites
+  /// those of the others. Samples of two bytes that are not filtered stay in the source.
   HWY_INLINE void copy_unfiltered(int y, int rows) const {
     if (sizeof(Stored) != 1 || task_.all_filtered()) return;
     for (int r = 0; r < rows; ++r) {

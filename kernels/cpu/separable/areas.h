@@ -5,8 +5,8 @@
 
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
-#include "kernels/cpu/bytes/row_filter.h"
 #include "kernels/cpu/mask_taps.h"
+#include "kernels/cpu/rows/row_filter.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // Sums of lines weighted by a symmetric row or column: taps at the same distance from the middle
-// have equal weights, so their cells are added first and share a product, as in the direct form of
+// have equal weights, so their cells are added first and share a product, as in the folded form of
 // a linear-phase FIR filter. This halves the products, and a product goes through half as many
 // additions: pairs are added from the ends of the mask to its middle, so that those of a bell,
 // whose ends are small, lose less still (folded_roundings() of weights/arithmetic.h).
@@ -15,8 +15,6 @@
 #endif
 
 #include <hwy/highway.h>
-
-#include <cstddef>
 
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
@@ -50,7 +48,7 @@ template <int kVectors, class D>
 using RowCells = hn::Vec<D>[kVectors + 1];
 
 template <int kVectors, class D>
-HWY_INLINE void load_cells(D d, const float* from, RowCells<kVectors, D>& cells) {
+HWY_INLINE void load_window(D d, const float* from, RowCells<kVectors, D>& cells) {
   HWY_UNROLL(9)
   for (int v = 0; v <= kVectors; ++v)
     cells[v] = hn::LoadU(d, from + v * static_cast<int>(hn::Lanes(d)));
@@ -84,7 +82,7 @@ HWY_INLINE void fold_last_taps(D d, int taps, const float* cells, const float* w
   if constexpr (kTaps > 1)
     if (taps < kTaps) return fold_last_taps<kTaps - 1>(d, taps, cells, weights, sum);
   RowCells<kVectors, D> window;
-  load_cells<kVectors>(d, cells, window);
+  load_window<kVectors>(d, cells, window);
   fold_pairs<kTaps / 2, kTaps - 1, 0, kVectors>(d, window, window, weights, sum);
   if constexpr (kTaps % 2 != 0) {
     const auto weight = hn::Set(d, weights[kTaps / 2]);
@@ -94,14 +92,15 @@ HWY_INLINE void fold_last_taps(D d, int taps, const float* cells, const float* w
   }
 }
 
-/// Adds the products of `taps` taps to `sum`.
+/// As fold_taps(), for floats in so many vectors that a window reads no more than a line's slack
+/// behind its cells.
 template <int kVectors, class D>
-HWY_INLINE void fold_taps(D d, const float* cells, const float* weights, int taps,
-                          hn::Vec<D> (&sum)[kVectors]) {
+HWY_INLINE void fold_windows(D d, const float* cells, const float* weights, int taps,
+                             hn::Vec<D> (&sum)[kVectors]) {
   for (; taps > 2 * kWindowPairs + 1; taps -= 2 * kWindowPairs) {
     RowCells<kVectors, D> left, right;
-    load_cells<kVectors>(d, cells, left);
-    load_cells<kVectors>(d, cells + taps - kWindowPairs, right);
+    load_window<kVectors>(d, cells, left);
+    load_window<kVectors>(d, cells + taps - kWindowPairs, right);
     fold_pairs<kWindowPairs, kWindowPairs - 1, 0, kVectors>(d, left, right, weights, sum);
     cells += kWindowPairs;
     weights += kWindowPairs;
@@ -140,7 +139,14 @@ HWY_INLINE void fold_row_tile(D d, const Real* cells, const Real* weights, int t
   HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v)
     sum[v] = hn::Zero(d);
-  fold_taps<kVectors>(d, cells, weights, taps, sum);
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (kVectors > 1 && sizeof(Real) == sizeof(float))
+    fold_windows(d, cells, weights, taps, sum);
+  else
+    fold_taps(d, cells, weights, taps, sum);
+#else
+  fold_taps(d, cells, weights, taps, sum);
+#endif
   HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v)
     hn::StoreU(sum[v], d, sums + v * static_cast<int>(hn::Lanes(d)));

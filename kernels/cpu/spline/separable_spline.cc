@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/highway_targets.h"
+#include "kernels/cpu/rows/rows_ahead.h"
 #include "kernels/cpu/spline/spline_kernel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -16,9 +16,9 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/accumulate-inl.h"
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/store_lines-inl.h"
 #include "kernels/cpu/finish_line-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/store_lines-inl.h"
 #include "kernels/cpu/spline/spline_codes-inl.h"
 #include "kernels/cpu/spline/spline_lines-inl.h"
 

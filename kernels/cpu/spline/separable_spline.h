@@ -7,7 +7,7 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/spline_mask.h"
-#include "kernels/cpu/bytes/row_task.h"
+#include "kernels/cpu/rows/row_task.h"
 #include "kernels/cpu/spline/spline_taps.h"
 #include "kernels/cpu/workspace.h"
 

@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/bytes/pack_words-inl.h"
 #include "kernels/cpu/component_task.h"
 #include "kernels/cpu/finish_line-inl.h"
+#include "kernels/cpu/rows/pack_words-inl.h"
 #include "kernels/cpu/spline/spline_lines-inl.h"
 #include "kernels/cpu/spline/spline_taps.h"
 

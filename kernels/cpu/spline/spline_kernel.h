@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/core/weights/spline_mask.h"
-#include "kernels/cpu/bytes/row_task.h"
+#include "kernels/cpu/rows/row_task.h"
 #include "kernels/cpu/spline/separable_spline.h"
 #include "kernels/cpu/workspace.h"
 

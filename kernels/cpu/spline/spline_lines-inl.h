@@ -18,9 +18,9 @@
 #include <cstring>
 
 #include "kernels/core/weights/spline_mask.h"
-#include "kernels/cpu/bytes/byte_codes-inl.h"
-#include "kernels/cpu/bytes/byte_lines-inl.h"
 #include "kernels/cpu/dots/pair_product-inl.h"
+#include "kernels/cpu/rows/byte_codes-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
 #include "kernels/cpu/spline/spline_taps.h"
 #include "kernels/cpu/workspace.h"
 

@@ -18,14 +18,14 @@
 #include <utility>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cpu/bytes/row_task.h"
-#include "kernels/cpu/bytes/rows_ahead.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/fir/fast_fir.h"
 #include "kernels/cpu/dots/fir/fir_lines.h"
 #include "kernels/cpu/dots/fir/fir_sums-inl.h"
 #include "kernels/cpu/dots/fir/near_ties-inl.h"
 #include "kernels/cpu/dots/pair_rows-inl.h"
+#include "kernels/cpu/rows/row_task.h"
+#include "kernels/cpu/rows/rows_ahead.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -19,13 +19,13 @@
 #include <cstring>
 
 #include "kernels/core/weights/approximate_fir.h"
-#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
 #include "kernels/cpu/dots/fir/fast_fir.h"
 #include "kernels/cpu/dots/fir/residual_sum-inl.h"
 #include "kernels/cpu/dots/pair_sums-inl.h"
 #include "kernels/cpu/finish_line-inl.h"
+#include "kernels/cpu/rows/row_task.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/bytes/row_task.h"
+#include "kernels/cpu/rows/row_task.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -19,9 +19,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/source_rows-inl.h"
 #include "kernels/cpu/load_line-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/source_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -2,8 +2,8 @@
 // What the forms have in common that filter all components of a row at once.
 #pragma once
 
-#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/component_task.h"
+#include "kernels/cpu/rows/row_task.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {

@@ -16,8 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/bytes/byte_lines-inl.h"
-#include "kernels/cpu/bytes/row_task.h"
+#include "kernels/cpu/finish_line-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
+#include "kernels/cpu/rows/row_task.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -34,9 +35,7 @@ HWY_INLINE int store_words(const GroupTask& task, const std::uint8_t* from, int 
   const int lanes = static_cast<int>(hn::Lanes(d));
   const auto* const pixels = reinterpret_cast<const std::uint16_t*>(from);
   auto* const to = reinterpret_cast<std::uint16_t*>(out);
-  bool all = true;
-  for (int k = 0; k < kWords; ++k)
-    all = all && task.parts[k].filtered;
+  const bool all = task.all_filtered();
   int i = 0;
   for (; i + lanes <= count; i += lanes) {
     hn::Vec<decltype(d)> v[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
@@ -56,7 +55,7 @@ HWY_INLINE int store_words(const GroupTask& task, const std::uint8_t* from, int 
   return i;
 }
 
-/// Stores samples `begin` .. `count` - 1 of each part one by one, to picture row `y` from column
+/// Stores samples `begin` .. `count` - 1 of each part by itself, to picture row `y` from column
 /// `x` on. Those of two bytes that are not filtered come from the source, where they lie as they
 /// are to be.
 template <class Stored>
@@ -64,11 +63,13 @@ HWY_INLINE void store_each(const GroupTask& task, int y, int x, int begin, int c
                            const Stored* const* samples) {
   for (int k = 0; k < task.count; ++k) {
     const ComponentTask& part = task.parts[k].task;
-    const bool made = sizeof(Stored) == 1 || task.parts[k].filtered;
+    if (sizeof(Stored) == 1 || task.parts[k].filtered) {
+      scatter_samples(part, y, x + begin, count - begin, samples[k] + begin);
+      continue;
+    }
     for (int i = begin; i < count; ++i) {
       const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(x + i) * part.step;
-      write_sample(part.dst_row(y) + at,
-                   made ? samples[k][i] : read_sample<Stored>(part.src_row(y) + at));
+      write_sample(part.dst_row(y) + at, read_sample<Stored>(part.src_row(y) + at));
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Rows of 8-bit pixels parted into a line of bytes for each component, ghost cells included.
+// Rows of pixels parted into a line of samples for each component, and put together again; of bytes
+// with their ghost cells.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -17,8 +18,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/load_line-inl.h"
+#include "kernels/cpu/rows/row_task.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/cpu/bytes/store_lines-inl.h"
+#include "kernels/cpu/rows/store_lines-inl.h"
 #include "kernels/cpu/workspace.h"
 
 HWY_BEFORE_NAMESPACE();

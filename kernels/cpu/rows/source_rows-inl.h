@@ -19,7 +19,7 @@
 #include <iterator>
 
 #include "kernels/core/base/round.h"
-#include "kernels/cpu/bytes/byte_lines-inl.h"
+#include "kernels/cpu/rows/byte_lines-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/cpu/bytes/row_task.h"
 #include "kernels/cpu/component_task.h"
+#include "kernels/cpu/rows/row_task.h"
 
 namespace convolve {
 
