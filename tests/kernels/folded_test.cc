@@ -118,18 +118,18 @@ TEST_P(Folded, RowsAndColumnsAreFoldedEachForItself) {
   expect_right_lengths(GetParam(), Accumulator::kFloat32, 3, false, true);
 }
 
-// A picture of several strips, whose ghost cells lie at the other end, and one that fills no
-// vector.
+// Pictures that fill no vector, and of two strips with the higher mask, whose ghost cells lie at
+// the other end.
 TEST_P(Folded, PicturesOfAnyWidthAreThoseOfTheReference) {
   for (const SampleType& samples : {kU8, kU10High})
     for (const Arrangement arrangement :
          {Arrangement::kPacked1, Arrangement::kYuy2, Arrangement::kRgba})
-      for (const int width : {3, 7, 801, 13001}) {
+      for (const int width : {3, 7, 801}) {
         SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(width));
         const FrameFormat format = make_format(arrangement, samples, Levels::kLimited, width, 9);
-        for (const int length : {3, 8, 19})
+        for (const int height : {5, 61})
           expect_right_frame(GetParam(), Accumulator::kFloat32, format,
-                             *product_mask(length, 5, 3, true, true), Border::kWrap, 2);
+                             *product_mask(8, height, 3, true, true), Border::kWrap, 2);
         if (HasFailure()) return;
       }
 }
