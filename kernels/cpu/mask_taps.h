@@ -62,7 +62,7 @@ struct FactorTaps {
 };
 
 /// The factors of `mask` with weights of `accumulator`'s type; `rational`: as is_rational() says.
-/// Those that are symmetric are folded.
+/// Symmetric factors are folded.
 FactorTaps factor_taps(const Mask& mask, Accumulator accumulator, bool rational);
 
 }  // namespace convolve

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// What the forms have in common that filter all components of a row at once.
+// The interface of the forms that filter all components of a row at once.
 #pragma once
 
 #include "kernels/cpu/component_task.h"
