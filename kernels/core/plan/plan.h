@@ -77,7 +77,7 @@ struct Plan {
   KernelKind kernel() const { return form_info(form).kernel; }
 
   /// All of separable's forms make two passes but one, over a one-dimensional mask, where the other
-  /// would be a tap of 1.
+  /// would be a tap of 1. On the CPU those that sum floats or doubles fold symmetric factors.
   Passes passes() const {
     if (kernel() != KernelKind::kSeparable || form == Form::kSeparableOnePass)
       return Passes::kDirect;
