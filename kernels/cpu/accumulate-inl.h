@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/cpu/lanes_from-inl.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
 
@@ -46,9 +47,8 @@ HWY_INLINE void add_shifted_taps(D d, const hn::Vec<D> (&cell)[kVectors + 1], co
   const auto weight = hn::Set(d, weights[kTap]);
   HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v) {
-    const hn::Vec<D> shifted{_mm512_castsi512_ps(_mm512_alignr_epi32(
-        _mm512_castps_si512(cell[v + 1].raw), _mm512_castps_si512(cell[v].raw), kTap))};
-    sum[0][v] = hn::MulAdd(weight, shifted, sum[0][v]);
+    const auto cells = lanes_from<kTap>(d, cell[v], cell[v + 1]);
+    sum[0][v] = hn::MulAdd(weight, cells, sum[0][v]);
   }
   if constexpr (kTap + 1 < kShiftedTaps)
     add_shifted_taps<kVectors, kTap + 1>(d, cell, weights, sum);

@@ -16,6 +16,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu/dots/pair_product-inl.h"
+#include "kernels/cpu/lanes_from-inl.h"
 #include "kernels/cpu/rows/byte_codes-inl.h"
 #include "kernels/cpu/rows/byte_lines-inl.h"
 #include "kernels/cpu/rows/rows_ahead.h"
@@ -163,10 +164,8 @@ HWY_INLINE void add_shifted_pairs(const PairWeights& weights,
                                   const hn::Vec<Pairs> (&at)[kRowVectors + 1], RowTotals& totals) {
   const auto even = set_pairs(weights.even[kPair]), odd = set_pairs(weights.odd[kPair]);
   HWY_UNROLL(4)
-  for (int v = 0; v < kRowVectors; ++v) {
-    const hn::Vec<Pairs> sums{_mm512_alignr_epi32(at[v + 1].raw, at[v].raw, kPair)};
-    add_pair(sums, even, odd, totals[v]);
-  }
+  for (int v = 0; v < kRowVectors; ++v)
+    add_pair(lanes_from<kPair>(Pairs(), at[v], at[v + 1]), even, odd, totals[v]);
   if constexpr (kPair + 1 < kPairs) add_shifted_pairs<kPairs, kPair + 1>(weights, at, totals);
 }
 

@@ -16,6 +16,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/cpu/lanes_from-inl.h"
 #include "kernels/cpu/mask_taps.h"
 #include "kernels/cpu/workspace.h"
 
@@ -33,15 +34,6 @@ inline constexpr int kFoldedRowVectors = 6;
 inline constexpr int kFoldedColumnVectors = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
-/// Cells kTap, kTap + 1, ... of those that begin in `cells` and go on in `next`. They are taken out
-/// of registers, as nearly all loads of them would lie in two lines of the cache.
-template <int kTap, class D>
-HWY_INLINE hn::Vec<D> cells_from(D, hn::Vec<D> cells, hn::Vec<D> next) {
-  if constexpr (kTap == 0) return cells;
-  return hn::Vec<D>{_mm512_castsi512_ps(
-      _mm512_alignr_epi32(_mm512_castps_si512(next.raw), _mm512_castps_si512(cells.raw), kTap))};
-}
 
 /// kVectors vectors of cells and the one after them.
 template <int kVectors, class D>
@@ -64,8 +56,8 @@ HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left,
     const auto weight = hn::Set(d, weights[kPair]);
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
-      const auto one = cells_from<kPair>(d, left[v], left[v + 1]);
-      const auto other = cells_from<kRightTap - kPair>(d, right[v], right[v + 1]);
+      const auto one = lanes_from<kPair>(d, left[v], left[v + 1]);
+      const auto other = lanes_from<kRightTap - kPair>(d, right[v], right[v + 1]);
       sum[v] = hn::MulAdd(weight, hn::Add(one, other), sum[v]);
     }
     fold_pairs<kPairs, kRightTap, kPair + 1, kVectors>(d, left, right, weights, sum);
@@ -88,7 +80,7 @@ HWY_INLINE void fold_last_taps(D d, int taps, const float* cells, const float* w
     const auto weight = hn::Set(d, weights[kTaps / 2]);
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v)
-      sum[v] = hn::MulAdd(weight, cells_from<kTaps / 2>(d, window[v], window[v + 1]), sum[v]);
+      sum[v] = hn::MulAdd(weight, lanes_from<kTaps / 2>(d, window[v], window[v + 1]), sum[v]);
   }
 }
 
