@@ -23,18 +23,23 @@ class RowsAhead {
   /// At most so many rows of the source are fetched, and as many of the output.
   static constexpr int kMostRows = 8;
 
-  /// For a kernel that walks along `area` once for each of `parts` components, of which `first`
-  /// comes first in memory.
-  RowsAhead(const ComponentTask& first, int parts, const Area& area)
+  /// For a kernel that walks along `area` `walks` times, where `first` is the component that comes
+  /// first in memory.
+  RowsAhead(const ComponentTask& first, int walks, const Area& area)
       : first_(first),
         area_end_(area.y + area.height),
         offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
-        parts_(parts) {}
+        walks_(walks) {}
 
-  /// For a kernel that does so with each group of `task`. The first one that is filtered fetches
-  /// for all.
+  /// For a kernel that does so with each group of `task`, for each part that is filtered. The first
+  /// group that has any fetches for all.
   RowsAhead(const RowTask& task, int group, const Area& area)
-      : RowsAhead(task.groups[group].parts[0].task, task.groups[group].count, area) {
+      : RowsAhead(task.groups[group].parts[0].task, 0, area) {
+    const GroupTask& parts = task.groups[group];
+    for (int k = 0; k < parts.count; ++k) {
+      walks_before_[k] = walks_;
+      if (parts.parts[k].filtered) ++walks_;
+    }
     fetches_ = group == (task.groups[0].any_filtered() ? 0 : 1);
   }
 
@@ -59,20 +64,21 @@ class RowsAhead {
       source_[sources_++] = first_.src_row(y) + offset_;
   }
 
-  /// To be called where cells `x` .. `x` + `count` - 1 of `width` cells of part `part` are next:
-  /// fetches a share of each row, so that all of it has been fetched when all parts are done.
+  /// To be called where cells `x` .. `x` + `count` - 1 of `width` cells of part `part`, which is
+  /// filtered, are next: fetches a share of each row, so that all of it has been fetched when all
+  /// such parts are done.
   template <FetchTo kTo = FetchTo::kFirstCache>
   void fetch(int part, int width, int x, int count) const {
     // GCC leaves out calls of a function that does nothing but prefetch: it takes it for a pure
     // one.
     asm volatile("");
-    const unsigned done = static_cast<unsigned>(part * width + x);
+    const unsigned done = static_cast<unsigned>(walks_before_[part] * width + x);
     const unsigned step = static_cast<unsigned>(first_.step);
     unsigned begin = done * step, end = (done + static_cast<unsigned>(count)) * step;
     // Two divisions would take as long as the kernel of a small mask does.
-    if (parts_ > 1) {
-      begin /= static_cast<unsigned>(parts_);
-      end /= static_cast<unsigned>(parts_);
+    if (walks_ > 1) {
+      begin /= static_cast<unsigned>(walks_);
+      end /= static_cast<unsigned>(walks_);
     }
     for (unsigned at = (begin + kCacheLine - 1) & ~(kCacheLine - 1); at < end; at += kCacheLine) {
       for (int r = 0; r < sources_; ++r)
@@ -88,7 +94,8 @@ class RowsAhead {
   const ComponentTask& first_;
   int area_end_;
   std::ptrdiff_t offset_;
-  int parts_;
+  int walks_;
+  int walks_before_[kMaxComponents] = {};  ///< Of each part, those of the parts before it.
   bool fetches_ = true;
   const std::uint8_t* source_[kMostRows];
   std::uint8_t* output_[kMostRows];
