@@ -27,7 +27,7 @@ struct CoarsenedArea {
     const int cells = area.width + taps.width() - 1;
     const auto lines = reinterpret_cast<const Real**>(workspace.table);
     Stored* samples = workspace.samples.at<Stored>(0);
-    RowsAhead ahead(task, 1, area);
+    RowsAhead ahead(task, area);
     int loaded = 0;
     for (int y = 0, rows = 0; y < area.height && !task.stopped(); y += rows) {
       rows = area.height - y >= kBlockRows ? kBlockRows : 1;

@@ -23,25 +23,29 @@ class RowsAhead {
   /// At most so many rows of the source are fetched, and as many of the output.
   static constexpr int kMostRows = 8;
 
-  /// For a kernel that walks along `area` `walks` times, where `first` is the component that comes
-  /// first in memory.
-  RowsAhead(const ComponentTask& first, int walks, const Area& area)
+  /// For a kernel that walks along `area` once, where `first` is the component that comes first in
+  /// memory.
+  RowsAhead(const ComponentTask& first, const Area& area)
       : first_(first),
         area_end_(area.y + area.height),
-        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
-        walks_(walks) {}
+        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step) {}
 
   /// For a kernel that does so with each group of `task`, for each part that is filtered. The first
   /// group that has any fetches for all.
   RowsAhead(const RowTask& task, int group, const Area& area)
-      : RowsAhead(task.groups[group].parts[0].task, 0, area) {
+      : RowsAhead(task.groups[group].parts[0].task, area) {
     const GroupTask& parts = task.groups[group];
+    walks_ = 0;
     for (int k = 0; k < parts.count; ++k) {
       walks_before_[k] = walks_;
       if (parts.parts[k].filtered) ++walks_;
     }
     fetches_ = group == (task.groups[0].any_filtered() ? 0 : 1);
   }
+
+  /// How many parts are filtered, all of them and those before part `part`.
+  int walks() const { return walks_; }
+  int walks_before(int part) const { return walks_before_[part]; }
 
   /// From now on `rows` rows of the source from `y` on, kMostRows at most, are fetched, of which
   /// those outside of the picture are left out, and as many of the output from `out` on, as far as
@@ -94,8 +98,8 @@ class RowsAhead {
   const ComponentTask& first_;
   int area_end_;
   std::ptrdiff_t offset_;
-  int walks_;
-  int walks_before_[kMaxComponents] = {};  ///< Of each part, those of the parts before it.
+  int walks_ = 1;
+  int walks_before_[kMaxComponents] = {};
   bool fetches_ = true;
   const std::uint8_t* source_[kMostRows];
   std::uint8_t* output_[kMostRows];

@@ -115,7 +115,7 @@ class AreaRows {
     load_cells(task_, top_ + line, area_.x - taps_.row.anchor_x(), width + taps_.row.width() - 1,
                to, scratch);
     for (int k = 0; k < task_.count; ++k) {
-      const int done = (share * task_.count + k) * width;
+      const int done = (share * ahead_.walks() + ahead_.walks_before(k)) * width;
       const auto fetch = [&](int x, int count) HWY_ATTR {
         if (share < 0) return;
         const int begin = (done + x) / rows;

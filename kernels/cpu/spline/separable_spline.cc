@@ -206,7 +206,7 @@ void synthesise_rows(const SplineKernel& k, int x, int begin, int end) {
   for (int f = 0; f < k.filtered; ++f)
     strips[f].emplace(k, f, x, begin / k.column.spacing());
   const bool copies = k.filtered < k.task.count;
-  RowsAhead ahead(k.task.parts[0].task, 1, {x, begin, columns, end - begin});
+  RowsAhead ahead(k.task.parts[0].task, {x, begin, columns, end - begin});
   for (int y = begin; y < end && !k.stopped(); ++y) {
     // The source is read only for what is copied; below the picture there is nothing to fetch.
     ahead.next_block(copies ? y + kRowsAhead : k.height(), 1, y + kRowsAhead);
