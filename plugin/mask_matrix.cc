@@ -25,12 +25,10 @@ std::optional<double> number_from(const GValue* value) {
 }
 
 convolve::Status bad_entry(guint row, guint column, const GValue* entry, const char* what) {
-  gchar* text = gst_value_serialize(entry);
-  std::string message = "row " + std::to_string(row + 1) + ", column " +
-                        std::to_string(column + 1) + ": " + (text != nullptr ? text : "value") +
-                        what;
-  g_free(text);
-  return invalid_argument(std::move(message));
+  g_autofree gchar* text = gst_value_serialize(entry);
+  return invalid_argument("row " + std::to_string(row + 1) + ", column " +
+                          std::to_string(column + 1) + ": " + (text != nullptr ? text : "value") +
+                          what);
 }
 
 double weight_at(const MaskSource& mask, int y, int x) {

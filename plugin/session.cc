@@ -24,10 +24,8 @@ using convolve::Status;
 namespace {
 
 std::string caps_text(const GstCaps* caps) {
-  gchar* const text = gst_caps_to_string(caps);
-  const std::string copy = text;
-  g_free(text);
-  return copy;
+  g_autofree gchar* text = gst_caps_to_string(caps);
+  return text;
 }
 
 const char* normalization_text(const Settings& settings, const Mask& mask) {

@@ -110,6 +110,12 @@ TEST_F(Exhausted, FramesAndPassthrough) {
 TEST_F(Exhausted, Properties) {
   Harness harness(Settings{{"mask", kMask}, {"backend", "cpu"}});
   EXPECT_GT(exhaust([&] { g_object_set(harness.element(), "mask", "gaussian:2", nullptr); }), 0);
+  // An entry that the message quotes, with a text of GLib's that is to be freed.
+  EXPECT_GT(exhaust([&] {
+              gst_util_set_object_arg(G_OBJECT(harness.element()), "mask-matrix",
+                                      "<<1,2>,<3,abc>>");
+            }),
+            0);
   harness.set("mask", kMask);
   // Whoever reads a property gets a copy of GLib's; the element itself makes none.
   EXPECT_EQ(exhaust([&] {
