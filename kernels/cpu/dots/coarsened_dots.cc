@@ -47,6 +47,7 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
 }
 
 void CoarsenedDots::filter(const RowTask& task, const Area& area, int worker) const {
+  if (filter_pixels(task, taps_, area, workspaces_.of(worker))) return;
   const int sample_bytes = task.groups[0].parts[0].task.sample_bytes;
   DotFilter* filter_area = sample_bytes == 1 ? filter_byte_pairs : filter_word_pairs;
   if (!dots_multiply_pairs(sample_bytes, taps_.wide())) filter_area = filter_quads;

@@ -124,11 +124,14 @@ HWY_INLINE hn::Vec<Words> add_products(hn::Vec<Words> sum, const Quads& q, const
 
 #endif
 
-/// The quads of four neighbours that begin at the first four bytes of every 16: those of lane k
-/// are bytes k .. k + 3 of its block, where `at` is the first byte of the vector.
+/// The quads of samples kStep bytes apart that begin at the first four bytes of every 16: those of
+/// lane k are bytes k, k + kStep, k + 2 kStep and k + 3 kStep of its block, where `at` is the first
+/// byte of the vector. kStep: 1 to 4.
+template <int kStep>
 HWY_INLINE Quads load_quads(const std::uint8_t* at) {
-  HWY_ALIGN static constexpr std::uint8_t kOverlapping[16] = {0, 1, 2, 3, 1, 2, 3, 4,
-                                                              2, 3, 4, 5, 3, 4, 5, 6};
+  constexpr std::uint8_t s = kStep, t = 2 * kStep, u = 3 * kStep;
+  HWY_ALIGN static constexpr std::uint8_t kOverlapping[16] = {
+      0, s, t, u, 1, 1 + s, 1 + t, 1 + u, 2, 2 + s, 2 + t, 2 + u, 3, 3 + s, 3 + t, 3 + u};
   const Bytes d;
   return split_quads(hn::TableLookupBytes(hn::LoadU(d, at), hn::LoadDup128(d, kOverlapping)));
 }

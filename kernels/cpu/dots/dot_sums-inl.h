@@ -44,6 +44,10 @@ struct DotBlock {
   const Reciprocals& reciprocals;
   const RowsAhead& ahead;
   int part;  ///< Of the task.
+  /// Of pixels of four bytes that are filtered where they lie: those bytes that are copied, and the
+  /// rows that they come from.
+  std::uint32_t copied = 0;
+  const std::uint8_t* from[kMostDotRows] = {};
 };
 
 /// Digits of a weight, whose products with byte k of codes count 256^(digit + k).
@@ -113,22 +117,26 @@ HWY_INLINE void add_quad(const Quads& q0, const Quads& q1, const Quads& q2, cons
 }
 
 /// Adds the line that begins at `cells` to rows kFirst .. kEnd - 1 of a tile. `weights` are those
-/// of its first quad.
+/// of its first quad. Samples of a row of the mask are kStep bytes apart.
 ///
-/// The vector of quads for sums k and quad g of the mask begins 4 (k + g) columns on, so each quad
-/// of the mask needs one vector of quads that the one before had not.
-template <int kFirst, int kEnd>
+/// The vector of quads for sums k and quad g of the mask begins 4 (k + kStep g) bytes on, so each
+/// quad of the mask needs kStep vectors of quads that the one before had not.
+template <int kFirst, int kEnd, int kStep>
 HWY_INLINE void add_quads(const std::uint8_t* cells, const std::int32_t* weights, int quads,
                           DotSums& sum) {
-  Quads q0 = load_quads(cells);
-  Quads q1 = load_quads(cells + kQuadTaps);
-  Quads q2 = load_quads(cells + 2 * kQuadTaps);
+  constexpr int kKept = kDotVectors - kStep;
+  Quads q[kDotVectors];
+  HWY_UNROLL(4)
+  for (int k = 0; k < kKept; ++k)
+    q[k] = load_quads<kStep>(cells + k * kQuadTaps);
   for (int g = 0; g < quads; ++g) {
-    const Quads q3 = load_quads(cells + (g + 3) * kQuadTaps);
-    add_quad<kFirst, kEnd>(q0, q1, q2, q3, weights + g * kMostDotRows, sum);
-    q0 = q1;
-    q1 = q2;
-    q2 = q3;
+    HWY_UNROLL(4)
+    for (int k = kKept; k < kDotVectors; ++k)
+      q[k] = load_quads<kStep>(cells + (g * kStep + k) * kQuadTaps);
+    add_quad<kFirst, kEnd>(q[0], q[1], q[2], q[3], weights + g * kMostDotRows, sum);
+    HWY_UNROLL(4)
+    for (int k = 0; k < kKept; ++k)
+      q[k] = q[k + kStep];
   }
 }
 
@@ -140,62 +148,68 @@ constexpr int rows_key(int first, int end) {
 /// Adds the line that begins at `cells` to the rows that `key` stands for. Lists every case, so
 /// that no register is addressed by a number known at run time only; and by one number, of which
 /// the compiler makes a table of jumps.
-template <int kFirst, int kEnd>
+template <int kFirst, int kEnd, int kStep>
 HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int32_t* weights,
                              int quads, DotSums& sum) {
-  if (key == rows_key(kFirst, kEnd)) return add_quads<kFirst, kEnd>(cells, weights, quads, sum);
+  if (key == rows_key(kFirst, kEnd))
+    return add_quads<kFirst, kEnd, kStep>(cells, weights, quads, sum);
   if constexpr (kEnd - 1 > kFirst)
-    return add_quads_to<kFirst, kEnd - 1>(key, cells, weights, quads, sum);
+    return add_quads_to<kFirst, kEnd - 1, kStep>(key, cells, weights, quads, sum);
   else if constexpr (kFirst + 1 < kDotRows)
-    return add_quads_to<kFirst + 1, kDotRows>(key, cells, weights, quads, sum);
+    return add_quads_to<kFirst + 1, kDotRows, kStep>(key, cells, weights, quads, sum);
 }
 
 #if CONVOLVE_DOT_INSTRUCTION
 
 /// Adds the line that begins at `cells` to rows kFirst .. kEnd - 1 of a tile, for a mask of kQuads
 /// quads: a number known when compiling, so that no loop is left.
-template <int kFirst, int kEnd, int kQuads>
+template <int kFirst, int kEnd, int kQuads, int kStep>
 HWY_INLINE void add_few_quads(const std::uint8_t* cells, const std::int32_t* weights,
                               DotSums& sum) {
-  Quads q[kQuads + 3];
+  constexpr int kVectors = (kQuads - 1) * kStep + kDotVectors;
+  Quads q[kVectors];
   HWY_UNROLL(8)
-  for (int i = 0; i < kQuads + 3; ++i)
-    q[i] = load_quads(cells + i * kQuadTaps);
+  for (int i = 0; i < kVectors; ++i)
+    q[i] = load_quads<kStep>(cells + i * kQuadTaps);
   HWY_UNROLL(8)
-  for (int g = 0; g < kQuads; ++g)
-    add_quad<kFirst, kEnd>(q[g], q[g + 1], q[g + 2], q[g + 3], weights + g * kMostDotRows, sum);
+  for (int g = 0; g < kQuads; ++g) {
+    const Quads* const of = q + g * kStep;
+    add_quad<kFirst, kEnd>(of[0], of[1], of[2], of[3], weights + g * kMostDotRows, sum);
+  }
 }
 
 /// Adds the lines of a mask of kHeight rows, from line kLine on, without a loop: those of a small
 /// mask would take as many instructions as its products.
-template <int kHeight, int kQuads, int kLine = 0>
+template <int kHeight, int kQuads, int kStep, int kLine = 0>
 HWY_INLINE void add_lines(const std::uint8_t* const* lines, std::ptrdiff_t x,
                           const std::int32_t* weights, DotSums& sum) {
   constexpr int kFirst = kLine < kHeight ? 0 : kLine - kHeight + 1;
   constexpr int kEnd = kLine < kDotRows ? kLine + 1 : kDotRows;
-  add_few_quads<kFirst, kEnd, kQuads>(lines[kLine] + x, weights, sum);
+  add_few_quads<kFirst, kEnd, kQuads, kStep>(lines[kLine] + x, weights, sum);
   if constexpr (kLine + 1 < kHeight + kDotRows - 1)
-    add_lines<kHeight, kQuads, kLine + 1>(lines, x, weights + kQuads * kMostDotRows, sum);
+    add_lines<kHeight, kQuads, kStep, kLine + 1>(lines, x, weights + kQuads * kMostDotRows, sum);
 }
 
 #endif
 
 /// Adds the products of one digit, and of the bytes that lie at column `x` of the lines, to the
 /// sums of a tile.
+template <int kStep>
 HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block, std::ptrdiff_t x,
                           DotSums& sum) {
   const int height = taps.height(), quads = taps.quads();
   const std::int32_t* weights = taps.digit(digit);
 #if CONVOLVE_DOT_INSTRUCTION
-  if (height == 3 && quads == 1) return add_lines<3, 1>(block.lines, x, weights, sum);
-  if (height == 5 && quads == 2) return add_lines<5, 2>(block.lines, x, weights, sum);
-  if (height == 7 && quads == 2) return add_lines<7, 2>(block.lines, x, weights, sum);
+  if (height == 3 && quads == 1) return add_lines<3, 1, kStep>(block.lines, x, weights, sum);
+  if (height == 5 && quads == 2) return add_lines<5, 2, kStep>(block.lines, x, weights, sum);
+  if (height == 7 && quads == 2) return add_lines<7, 2, kStep>(block.lines, x, weights, sum);
 #endif
   // The first and the last lines of a block belong to some of its rows only.
   for (int line = 0; line < height + kDotRows - 1; ++line, weights += taps.words_of_line()) {
     const int first = line < height ? 0 : line - height + 1;
     const int end = line < kDotRows ? line + 1 : kDotRows;
-    add_quads_to<0, kDotRows>(rows_key(first, end), block.lines[line] + x, weights, quads, sum);
+    add_quads_to<0, kDotRows, kStep>(rows_key(first, end), block.lines[line] + x, weights, quads,
+                                     sum);
   }
 }
 
@@ -214,7 +228,7 @@ HWY_INLINE void copy_sums(const hn::Vec<Words> (&sum)[kRows][kVectors],
 
 /// The sums of a tile at column `x` from the products that count 256^`highest` down to those that
 /// count 256^`lowest`, which the result counts.
-template <class Stored>
+template <class Stored, int kStep>
 HWY_INLINE void sum_powers(const DotTaps& taps, int highest, int lowest, const DotBlock& block,
                            int x, std::int32_t start, DotSums& sum) {
   const Words d;
@@ -228,7 +242,7 @@ HWY_INLINE void sum_powers(const DotTaps& taps, int highest, int lowest, const D
   for (int power = highest; power >= lowest; --power) {
     const DigitRange digits = digits_of_power<Stored>(taps, power);
     for (int digit = digits.begin; digit < digits.end; ++digit)
-      add_digit(taps, digit, block, x + (power - digit) * block.upper, sum);
+      add_digit<kStep>(taps, digit, block, x + (power - digit) * block.upper, sum);
     if (power == lowest) break;
     const auto next_start = hn::Set(d, power == lowest + 1 ? start : 0);
     HWY_UNROLL(8)
@@ -242,16 +256,18 @@ HWY_INLINE void sum_powers(const DotTaps& taps, int highest, int lowest, const D
 
 /// The sums of the products that count 256^`highest` down to 256^`lowest`, in memory. Not inlined,
 /// so that each has the registers for itself.
-template <class Stored>
+template <class Stored, int kStep>
 HWY_NOINLINE void store_powers(const DotTaps& taps, int highest, int lowest, const DotBlock& block,
                                int x, DotSums& stored) {
   DotSums sum;
-  sum_powers<Stored>(taps, highest, lowest, block, x, 0, sum);
+  sum_powers<Stored, kStep>(taps, highest, lowest, block, x, 0, sum);
   copy_sums(sum, stored);
 }
 
-/// A tile of outputs of a byte, or of two, by products of quads of bytes.
-template <class StoredSample>
+/// A tile of outputs of a byte, or of two, by products of quads of bytes. kStep: bytes from sample
+/// to sample of a component, 1 where they lie side by side; those of the pixels between them are
+/// outputs of the same tile.
+template <class StoredSample, int kStep = 1>
 struct QuadTile {
   using Stored = StoredSample;
   using Sums = DotSums;
@@ -263,7 +279,7 @@ struct QuadTile {
                                int r, int x, int count) {
     std::uint8_t* const out = block.out[r] + x * static_cast<int>(sizeof(Stored));
     if constexpr (sizeof(Stored) == 1)
-      store_codes(Bytes(), pack_words(codes), count, out);
+      store_codes(Bytes(), with_copied(pack_words(codes), block, r, x, count), count, out);
     else
       store_wide_codes(codes, block.layout, count, out);
   }
@@ -274,14 +290,14 @@ struct QuadTile {
   /// The sums of the tile at column `x`, which begin with `start`.
   static HWY_INLINE void sum_all(const DotTaps& taps, const DotBlock& block, int x,
                                  std::int32_t start, DotSums& sum) {
-    sum_powers<Stored>(taps, highest_power<Stored>(taps), 0, block, x, start, sum);
+    sum_powers<Stored, kStep>(taps, highest_power<Stored>(taps), 0, block, x, start, sum);
   }
 
   /// Stores the sums that count 256 and those that count 1, which wide weights keep apart.
   static HWY_INLINE void store_wide(const DotTaps& taps, const DotBlock& block, int x,
                                     DotSums& high, DotSums& low) {
-    store_powers<Stored>(taps, highest_power<Stored>(taps), 1, block, x, high);
-    store_powers<Stored>(taps, 0, 0, block, x, low);
+    store_powers<Stored, kStep>(taps, highest_power<Stored>(taps), 1, block, x, high);
+    store_powers<Stored, kStep>(taps, 0, 0, block, x, low);
   }
 
   /// Wide sums of quads are whole: nothing is added to them.
@@ -290,7 +306,22 @@ struct QuadTile {
   /// A step makes one tile, and reads the cells that the quads of its sums lie on.
   static Stride stride(const DotTaps& taps) {
     const int step = static_cast<int>(hn::Lanes(Bytes()));
-    return {step, step + kQuadTaps * (taps.quads() + kDotVectors - 2)};
+    return {step, step + kQuadTaps * (kStep * (taps.quads() - 1) + kDotVectors - 1)};
+  }
+
+ private:
+  /// `bytes` with those of the source that are copied, of which `count` are there.
+  static HWY_INLINE hn::Vec<Bytes> with_copied(hn::Vec<Bytes> bytes, const DotBlock& block, int r,
+                                               int x, int count) {
+    if constexpr (kStep == 4) {
+      if (block.copied == 0) return bytes;
+      const Bytes d;
+      const auto there = hn::FirstN(d, std::min(static_cast<std::size_t>(count), hn::Lanes(d)));
+      const auto copied = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<Words>(), block.copied));
+      return hn::OrAnd(hn::AndNot(copied, bytes), copied,
+                       hn::MaskedLoad(there, d, block.from[r] + x));
+    }
+    return bytes;
   }
 };
 

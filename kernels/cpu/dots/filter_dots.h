@@ -21,6 +21,11 @@ using DotFilter = void(const RowTask& task, const DotTaps& taps, const Area& are
 /// For samples that meet their weights in quads.
 DotFilter filter_quads;
 
+/// For pixels of bytes that can be filtered where they lie: false, and nothing done, if these
+/// cannot.
+bool filter_pixels(const RowTask& task, const DotTaps& taps, const Area& area,
+                   const Workspace* workspaces);
+
 /// For samples of one byte that meet their weights in pairs.
 DotFilter filter_byte_pairs;
 

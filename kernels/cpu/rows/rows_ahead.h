@@ -24,11 +24,15 @@ class RowsAhead {
   static constexpr int kMostRows = 8;
 
   /// For a kernel that walks along `area` once, where `first` is the component that comes first in
-  /// memory.
-  RowsAhead(const ComponentTask& first, const Area& area)
+  /// memory, in cells of `cell_bytes` bytes.
+  RowsAhead(const ComponentTask& first, const Area& area, int cell_bytes)
       : first_(first),
         area_end_(area.y + area.height),
-        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step) {}
+        offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
+        cell_bytes_(static_cast<unsigned>(cell_bytes)) {}
+
+  /// For one whose cells are those of the component.
+  RowsAhead(const ComponentTask& first, const Area& area) : RowsAhead(first, area, first.step) {}
 
   /// For a kernel that does so with each group of `task`, for each part that is filtered. The first
   /// group that has any fetches for all.
@@ -77,8 +81,8 @@ class RowsAhead {
     // one.
     asm volatile("");
     const unsigned done = static_cast<unsigned>(walks_before_[part] * width + x);
-    const unsigned step = static_cast<unsigned>(first_.step);
-    unsigned begin = done * step, end = (done + static_cast<unsigned>(count)) * step;
+    unsigned begin = done * cell_bytes_;
+    unsigned end = (done + static_cast<unsigned>(count)) * cell_bytes_;
     // Two divisions would take as long as the kernel of a small mask does.
     if (walks_ > 1) {
       begin /= static_cast<unsigned>(walks_);
@@ -98,6 +102,7 @@ class RowsAhead {
   const ComponentTask& first_;
   int area_end_;
   std::ptrdiff_t offset_;
+  unsigned cell_bytes_;
   int walks_ = 1;
   int walks_before_[kMaxComponents] = {};
   bool fetches_ = true;

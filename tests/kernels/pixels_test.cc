@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Pixels of bytes that the CPU may filter where they lie: of two to four samples, some of them
+// copied, with epilogues that they share or not, in rows of any length around whole vectors:
+// against the exact reference. The bytes beside the rows must stay.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/convolver.h"
+#include "kernels/reference/reference.h"
+#include "tests/kernels/class_frames.h"
+#include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/test_masks.h"
+
+namespace convolve::testing {
+namespace {
+
+enum class Pixel { kTwo, kThree, kFour, kAlphaLast, kPaddingFirst, kLumaAndChroma };
+
+/// Colours, or luma and chroma, whose black levels differ, with alpha in their midst.
+FrameFormat format_of(Pixel pixel, int width, int height) {
+  const auto make = [&](Arrangement arrangement) {
+    return make_format(arrangement, kU8, Levels::kLimited, width, height);
+  };
+  switch (pixel) {
+    case Pixel::kTwo:
+      return make(Arrangement::kPacked2);
+    case Pixel::kThree:
+      return make(Arrangement::kPacked3);
+    case Pixel::kFour:
+      return make(Arrangement::kPacked4);
+    case Pixel::kAlphaLast:
+      return make(Arrangement::kRgba);
+    case Pixel::kPaddingFirst:
+      return make(Arrangement::kXrgb);
+    case Pixel::kLumaAndChroma:
+      break;
+  }
+  FrameFormat format = make(Arrangement::kPacked4);
+  const Role roles[] = {Role::kChroma, Role::kLuma, Role::kAlpha, Role::kChroma};
+  for (int k = 0; k < 4; ++k) {
+    Component& component = format.planes[0].components[k];
+    const Component of_role = make_component(roles[k], kU8, Levels::kLimited);
+    component.role = of_role.role;
+    component.filtered = of_role.filtered;
+    component.black = of_role.black;
+    component.range = of_role.range;
+  }
+  return format;
+}
+
+class Pixels : public ::testing::TestWithParam<Pixel> {
+ protected:
+  Pixels() {
+    DeviceOptions options;
+    options.threads = 2;
+    device_ = open_device(BackendKind::kCpu, options).value();
+  }
+
+  void expect_right_frame(int width, int height, const TestMask& mask,
+                          const RunArguments& arguments) {
+    SCOPED_TRACE(mask.name + " " + std::to_string(width) + "x" + std::to_string(height) +
+                 " border " + std::to_string(static_cast<int>(arguments.border)));
+    const FrameFormat format = format_of(GetParam(), width, height);
+    GuardedFrame source(format, 1, false), wanted(format, 0, false), made(format, 3, false);
+    fill_frame(source.view(), static_cast<std::uint64_t>(width * height));
+    reference_run(source.view(), wanted.view(), mask.mask, arguments);
+    Options options;
+    options.form = Form::kCoarsenedDots;
+    options.scale = arguments.scale;
+    options.bias = arguments.bias;
+    auto convolver = Convolver::create(format, mask.mask, options, device_);
+    ASSERT_TRUE(convolver.ok()) << convolver.status().message();
+    made.poison();
+    ASSERT_TRUE(convolver.value()->run(source.view(), made.view(), arguments).ok());
+    ASSERT_TRUE(made.guards_intact());
+    ASSERT_EQ(find_fault(made.view(), wanted.view(), {}), "");
+  }
+
+  std::shared_ptr<Device> device_;
+};
+
+TEST_P(Pixels, AreThoseOfTheReference) {
+  // Of one, two and more quads a row, of two digits, of sums that take a double, and wide ones.
+  const std::vector<TestMaskPtr> masks = {
+      random_mask(3, 3, Weights::kRational),
+      random_mask(5, 5, Weights::kRational),
+      random_mask(7, 7, Weights::kRational),
+      anchored(random_mask(9, 4, Weights::kRational), 8, 0),
+      random_mask(31, 2, Weights::kRational),
+      typed_mask("large", 3, 3, {300, -7, 900, 22, 1000, 41, -350, 8, 77}, 2000),
+      typed_mask("wide", 4, 2, {30000, -7, 29000, 22, 31000, 41, -350, 32000}, 4000000)};
+  const int widths[] = {1, 2, 5, 15, 16, 21, 22, 31, 32, 33, 43, 64, 65, 85, 86, 130, 201};
+  int border = 0;
+  for (const TestMaskPtr& mask : masks)
+    for (const int width : widths)
+      for (const int height : {1, 7, 20}) {
+        RunArguments arguments;
+        arguments.border = static_cast<Border>(border++ % kBorderCount);
+        if (border % 3 == 0) arguments.bias = 0.125;
+        if (border % 5 == 0) arguments.scale = 0.75;
+        expect_right_frame(width, height, *mask, arguments);
+        if (HasFailure()) return;
+      }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfBytes, Pixels,
+                         ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
+                                           Pixel::kAlphaLast, Pixel::kPaddingFirst,
+                                           Pixel::kLumaAndChroma));
+
+}  // namespace
+}  // namespace convolve::testing
