@@ -11,8 +11,8 @@
 #include "kernels/reference/float128.h"
 
 // Compiled for several instruction sets, of which the program takes the best when it starts: half
-// of a run of conformance is spent in such functions. Sanitizers do not know programs that begin
-// so.
+// of a run of conformance is spent in such functions. One that a sanitizer watches cannot be
+// chosen so, as that happens before the sanitizer begins.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WIDEST_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))

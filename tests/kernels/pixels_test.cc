@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/convolver.h"
+#include "kernels/core/weights/digits.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/frame_buffer.h"
@@ -92,7 +93,9 @@ TEST_P(Pixels, AreThoseOfTheReference) {
       anchored(random_mask(9, 4, Weights::kRational), 8, 0),
       random_mask(31, 2, Weights::kRational),
       typed_mask("large", 3, 3, {300, -7, 900, 22, 1000, 41, -350, 8, 77}, 2000),
-      typed_mask("wide", 4, 2, {30000, -7, 29000, 22, 31000, 41, -350, 32000}, 4000000)};
+      typed_mask("doubles", 4, 2, {30000, -7, 29000, 22, 31000, 41, -350, 32000}, 4000000),
+      typed_mask("wide", 4, 2, {8000000, -7, 8300000, 22, 31000, 41, -350, 32000}, 20000000)};
+  ASSERT_TRUE(choose_wide_digits(format_of(GetParam(), 5, 5), masks.back()->mask, 1, true));
   const int widths[] = {1, 2, 5, 15, 16, 21, 22, 31, 32, 33, 43, 64, 65, 85, 86, 130, 201};
   int border = 0;
   for (const TestMaskPtr& mask : masks)

@@ -34,7 +34,8 @@ class RowsAhead {
   /// For one whose cells are those of the component.
   RowsAhead(const ComponentTask& first, const Area& area) : RowsAhead(first, area, first.step) {}
 
-  /// For a kernel that does so with each group of `task`, for each part that is filtered. The first
+  /// For a kernel that walks along its area with each group of `task`, once for each part that is
+  /// filtered. The first
   /// group that has any fetches for all.
   RowsAhead(const RowTask& task, int group, const Area& area)
       : RowsAhead(task.groups[group].parts[0].task, area) {

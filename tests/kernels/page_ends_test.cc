@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// Frames beside memory that nobody may touch: planes that begin where a page begins, behind one
+// without access, or that end where a page ends, before another. A kernel that reads or writes a
+// byte more than the frame has ends the test, with any set of instructions; the address sanitizer
+// sees those alone that are compiled with it.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/convolver.h"
+#include "kernels/reference/reference.h"
+#include "tests/kernels/class_frames.h"
+#include "tests/kernels/frame_buffer.h"
+#include "tests/kernels/test_masks.h"
+
+namespace convolve::testing {
+namespace {
+
+enum class Edge { kBegin, kEnd };
+
+/// Memory between two pages without access, at one edge of which are the bytes.
+class PagedBytes {
+ public:
+  PagedBytes(std::size_t bytes, Edge edge) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t inner = (bytes + page - 1) / page * page;
+    size_ = inner + 2 * page;
+    void* const memory = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    memory_ = static_cast<std::uint8_t*>(memory);
+    if (mprotect(memory_ + page, inner, PROT_READ | PROT_WRITE) != 0) return;
+    bytes_ = memory_ + page + (edge == Edge::kBegin ? 0 : inner - bytes);
+  }
+  ~PagedBytes() {
+    if (memory_ != nullptr) munmap(memory_, size_);
+  }
+  PagedBytes(const PagedBytes&) = delete;
+  PagedBytes& operator=(const PagedBytes&) = delete;
+
+  std::uint8_t* get() const { return bytes_; }
+
+ private:
+  std::size_t size_ = 0;
+  std::uint8_t* memory_ = nullptr;
+  std::uint8_t* bytes_ = nullptr;
+};
+
+/// A frame whose rows lie side by side, with nothing before the first or behind the last.
+class PagedFrame {
+ public:
+  PagedFrame(const FrameFormat& format, Edge edge) {
+    view_.format = format;
+    for (int p = 0; p < format.plane_count; ++p) {
+      const PlaneFormat& plane = format.planes[p];
+      planes_.push_back(std::make_unique<PagedBytes>(
+          static_cast<std::size_t>(plane.row_bytes) * static_cast<std::size_t>(plane.rows), edge));
+      view_.data[p] = planes_.back()->get();
+      view_.pitch[p] = plane.row_bytes;
+    }
+  }
+
+  const FrameView& view() const { return view_; }
+
+ private:
+  FrameView view_;
+  std::vector<std::unique_ptr<PagedBytes>> planes_;
+};
+
+struct PagedCase {
+  Arrangement arrangement;
+  SampleType samples;
+};
+
+class PageEnds : public ::testing::TestWithParam<PagedCase> {
+ protected:
+  PageEnds() {
+    DeviceOptions options;
+    options.threads = 2;
+    device_ = open_device(BackendKind::kCpu, options).value();
+  }
+
+  void expect_right_frame(int width, int height, Edge edge, const TestMask& mask,
+                          KernelKind kernel) {
+    SCOPED_TRACE(mask.name + " " + std::to_string(width) + "x" + std::to_string(height) +
+                 (edge == Edge::kBegin ? " begins" : " ends"));
+    const FrameFormat format =
+        make_format(GetParam().arrangement, GetParam().samples, Levels::kFull, width, height);
+    const PagedFrame source(format, edge), made(format, edge);
+    GuardedFrame wanted(format, 0, false);
+    for (int p = 0; p < format.plane_count; ++p) {
+      ASSERT_NE(source.view().data[p], nullptr);
+      ASSERT_NE(made.view().data[p], nullptr);
+    }
+    fill_frame(source.view(), static_cast<std::uint64_t>(width * height));
+    RunArguments arguments;
+    arguments.border = static_cast<Border>(runs_++ % kBorderCount);
+    reference_run(source.view(), wanted.view(), mask.mask, arguments);
+    Options options;
+    options.kernel = kernel;
+    auto convolver = Convolver::create(format, mask.mask, options, device_);
+    ASSERT_TRUE(convolver.ok()) << convolver.status().message();
+    ASSERT_TRUE(convolver.value()->run(source.view(), made.view(), arguments).ok());
+    Tolerance tolerance;
+    tolerance.neighbours = !mask.mask.rational;
+    tolerance.exact = [&](int plane, int component) {
+      return reference_filter(decode_component(source.view(), plane, component),
+                              format.planes[plane].components[component], mask.mask, arguments)
+          .samples;
+    };
+    ASSERT_EQ(find_fault(made.view(), wanted.view(), tolerance), "");
+  }
+
+  std::shared_ptr<Device> device_;
+  int runs_ = 0;
+};
+
+TEST_P(PageEnds, AreNotCrossed) {
+  const std::vector<TestMaskPtr> masks = {random_mask(3, 3, Weights::kRational),
+                                          random_mask(5, 5, Weights::kRational),
+                                          random_mask(8, 9, Weights::kReal),
+                                          random_rank1_mask(15, 13, Weights::kRational),
+                                          box_mask(5, 7, Weights::kRational),
+                                          random_mask(31, 1, Weights::kRational),
+                                          tap_mask(5, 3, 4, 2, 1),
+                                          parsed_mask("gaussian:12")};
+  for (const TestMaskPtr& mask : masks)
+    for (const int width : {1, 7, 33, 64, 129, 643})
+      for (const int height : {1, 9})
+        for (const Edge edge : {Edge::kBegin, Edge::kEnd})
+          for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {
+            // A sum for each of many taps takes the kernel, too, long.
+            if (kernel == KernelKind::kCoarsened && mask->mask.width > 31) continue;
+            expect_right_frame(width, height, edge, *mask, kernel);
+            if (HasFailure()) return;
+          }
+}
+
+std::vector<PagedCase> all_cases() {
+  std::vector<PagedCase> cases;
+  for (int a = 0; a <= static_cast<int>(Arrangement::kYvyuChroma); ++a)
+    for (const SampleType& samples : {kU8, kU10High, kU16Big})
+      cases.push_back({static_cast<Arrangement>(a), samples});
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Frames, PageEnds, ::testing::ValuesIn(all_cases()), [](const auto& test) {
+  std::string name = std::string("A") + arrangement_name(test.param.arrangement) + "_";
+  for (const char c : std::string(test.param.samples.name))
+    if (c != '-') name += c;
+  return name;
+});
+
+}  // namespace
+}  // namespace convolve::testing
