@@ -41,7 +41,8 @@ class PixelRows {
     if (room < 0) return;
     begin_ = before;
     end_ = before + (room / stride.step + 1) * stride.step;
-    // What the steps before and after these read, in pixels.
+    // Steps in the picture read it directly; a row is copied only as far as the steps at its left
+    // end reach, and from the first pixel that the steps at its right end read.
     left_ =
         begin_ > 0 ? std::min(divide_up(begin_ - stride.step + stride.reach, kBytes), count) : 0;
     right_ = std::min(end_ / kBytes, count);
@@ -110,6 +111,7 @@ class PixelRows {
   const ComponentTask& first_;
   int x_, count_;
   int begin_ = 0, end_ = 0;  ///< Steps in the picture.
+  /// A line holds copies of the pixels before left_ and of those from right_ on.
   int left_ = 0, right_ = 0;
 };
 
