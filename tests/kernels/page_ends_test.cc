@@ -134,7 +134,7 @@ TEST_P(PageEnds, AreNotCrossed) {
       for (const int height : {1, 9})
         for (const Edge edge : {Edge::kBegin, Edge::kEnd})
           for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {
-            // A sum for each of many taps takes the kernel, too, long.
+            // Kernel coarsened multiplies each tap, which takes long for thousands of them.
             if (kernel == KernelKind::kCoarsened && mask->mask.width > 31) continue;
             expect_right_frame(width, height, edge, *mask, kernel);
             if (HasFailure()) return;

@@ -44,8 +44,8 @@ struct DotBlock {
   const Reciprocals& reciprocals;
   const RowsAhead& ahead;
   int part;  ///< Of the task.
-  /// Of pixels of four bytes that are filtered where they lie: those bytes that are copied, and the
-  /// rows that they come from.
+  /// Where pixels of four bytes are filtered in place, `copied` has 0xFF for each byte of a pixel
+  /// that is to be copied, and `from` the rows of the source that it is copied from.
   std::uint32_t copied = 0;
   const std::uint8_t* from[kMostDotRows] = {};
 };

@@ -21,8 +21,8 @@ using DotFilter = void(const RowTask& task, const DotTaps& taps, const Area& are
 /// For samples that meet their weights in quads.
 DotFilter filter_quads;
 
-/// For pixels of bytes that can be filtered where they lie: false, and nothing done, if these
-/// cannot.
+/// Filters pixels of bytes where they lie, so that no row is parted into its components. Returns
+/// false, and does nothing, if the pixels of `task` cannot be filtered so.
 bool filter_pixels(const RowTask& task, const DotTaps& taps, const Area& area,
                    const Workspace* workspaces);
 

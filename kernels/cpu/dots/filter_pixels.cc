@@ -55,8 +55,8 @@ bool same(const DigitEpilogue& a, const DigitEpilogue& b) {
          same(a.general.narrow, b.general.narrow) && same(a.general.wide, b.general.wide);
 }
 
-/// Bytes that are copied are filtered with the others: up to so many quads of weights that takes
-/// less time than parting pixels and putting them together.
+/// A pixel that is filtered where it lies has its copied bytes filtered, too, and put back. Up to
+/// so many quads of weights this takes less time than parting pixels and putting them together.
 constexpr int kMostQuadsWithCopies = 10;
 
 /// True if the bytes of a pixel have the same sums and epilogue, but for some that are copied.

@@ -31,12 +31,11 @@ class RowsAhead {
         offset_(static_cast<std::ptrdiff_t>(area.x) * first_.step),
         cell_bytes_(static_cast<unsigned>(cell_bytes)) {}
 
-  /// For one whose cells are those of the component.
+  /// For a kernel that walks along `area` once, whose cells are the samples of component `first`.
   RowsAhead(const ComponentTask& first, const Area& area) : RowsAhead(first, area, first.step) {}
 
   /// For a kernel that walks along its area with each group of `task`, once for each part that is
-  /// filtered. The first
-  /// group that has any fetches for all.
+  /// filtered. The first group that has such parts fetches the rows for all groups.
   RowsAhead(const RowTask& task, int group, const Area& area)
       : RowsAhead(task.groups[group].parts[0].task, area) {
     const GroupTask& parts = task.groups[group];
