@@ -10,7 +10,8 @@
 #
 #   --without-cuda       a build for the CPU alone, in build-cpu/ instead of build/
 #   --cuda-archs=LIST    compute capabilities to build for, such as 75,86,90; 90-virtual builds in
-#                        half the time, but the driver compiles for minutes before the first frame
+#                        half the time, but the driver compiles for minutes before the first frame,
+#                        and 90-check only shows that the code compiles: its kernels are slow
 #
 # It can be run again at no cost. It needs no network once the packages are there, and no HOME.
 set -euo pipefail
@@ -34,7 +35,7 @@ readonly test_packages=(
 
 say() { printf '%s\n' "bootstrap: $*"; }
 die() { printf '%s\n' "bootstrap: $*" >&2; exit 1; }
-usage() { sed -n '3,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '3,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 missing_packages() {
   local package
