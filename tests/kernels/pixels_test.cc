@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-// Pixels of bytes that the CPU may filter where they lie: of two to four samples, some of them
-// copied, with epilogues that they share or not, in rows of any length around whole vectors:
-// against the exact reference. The bytes beside the rows must stay.
+// Pixels of bytes that the CPU may filter where they lie: of two to four samples, or of luma and
+// chroma that take turns, some of them copied, with epilogues that they share or not, in rows of
+// any length around whole vectors: against the exact reference. The bytes beside the rows must
+// stay.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,7 +21,17 @@
 namespace convolve::testing {
 namespace {
 
-enum class Pixel { kTwo, kThree, kFour, kAlphaLast, kPaddingFirst, kLumaAndChroma };
+enum class Pixel {
+  kTwo,
+  kThree,
+  kFour,
+  kAlphaLast,
+  kPaddingFirst,
+  kLumaAndChroma,
+  kTurns,
+  kTurnsOfLuma,
+  kTurnsOfChroma
+};
 
 /// Colours, or luma and chroma, whose black levels differ, with alpha in their midst.
 FrameFormat format_of(Pixel pixel, int width, int height) {
@@ -37,6 +49,12 @@ FrameFormat format_of(Pixel pixel, int width, int height) {
       return make(Arrangement::kRgba);
     case Pixel::kPaddingFirst:
       return make(Arrangement::kXrgb);
+    case Pixel::kTurns:
+      return make(Arrangement::kYuy2);
+    case Pixel::kTurnsOfLuma:
+      return make(Arrangement::kUyvyLuma);
+    case Pixel::kTurnsOfChroma:
+      return make(Arrangement::kYvyuChroma);
     case Pixel::kLumaAndChroma:
       break;
   }
@@ -51,6 +69,19 @@ FrameFormat format_of(Pixel pixel, int width, int height) {
     component.range = of_role.range;
   }
   return format;
+}
+
+/// Random integers over their sum, so that luma and chroma share an epilogue.
+TestMaskPtr unit_gain_mask(int width, int height, int largest) {
+  Random random(static_cast<std::uint64_t>(100 * width + height));
+  std::vector<double> weights;
+  double sum = 0;
+  for (int i = 0; i < width * height; ++i) {
+    weights.push_back(random.integer(-largest / 2, largest));
+    sum += weights.back();
+  }
+  weights.back() += sum < 1 ? 1 - sum : 0;
+  return typed_mask("unit gain", width, height, weights, std::max(sum, 1.0));
 }
 
 class Pixels : public ::testing::TestWithParam<Pixel> {
@@ -110,10 +141,32 @@ TEST_P(Pixels, AreThoseOfTheReference) {
       }
 }
 
+TEST_P(Pixels, OfUnitGainAreThoseOfTheReference) {
+  std::vector<TestMaskPtr> masks;
+  for (int width = 1; width <= 9; ++width)
+    for (const int height : {1, 3, 5, 7, 12})
+      for (const int largest : {7, 900}) {
+        const TestMaskPtr mask = unit_gain_mask(width, height, largest);
+        masks.push_back(mask);
+        masks.push_back(anchored(mask, width - 1, 0));
+        masks.push_back(anchored(mask, 0, height - 1));
+      }
+  const int widths[] = {1, 2, 4, 6, 8, 14, 16, 30, 31, 32, 34, 62, 64, 66, 100, 128, 131, 514};
+  int i = 0;
+  for (const TestMaskPtr& mask : masks)
+    for (int k = 0; k < 4; ++k, ++i) {
+      RunArguments arguments;
+      arguments.border = static_cast<Border>(i % kBorderCount);
+      expect_right_frame(widths[i * 7 % 18], 1 + i % 14, *mask, arguments);
+      if (HasFailure()) return;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(OfBytes, Pixels,
                          ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
                                            Pixel::kAlphaLast, Pixel::kPaddingFirst,
-                                           Pixel::kLumaAndChroma));
+                                           Pixel::kLumaAndChroma, Pixel::kTurns,
+                                           Pixel::kTurnsOfLuma, Pixel::kTurnsOfChroma));
 
 }  // namespace
 }  // namespace convolve::testing

@@ -210,6 +210,32 @@ TEST(Digits, Quantisers) {
       << "beyond 2^22";
 }
 
+TEST(Digits, EpiloguesAreSharedWhereBlackLevelsDoNotMatter) {
+  Component luma = grey().planes[0].components[0];
+  luma.black = 16;
+  luma.range = 219;
+  Component chroma = luma;
+  chroma.black = 128;
+  chroma.range = 224;
+  const auto shared = [&](const Component& other, const char* text, double scale, double bias) {
+    const Mask mask = mask_of(text);
+    const bool rational = is_rational(grey(), mask, scale);
+    const DigitWeights weights = choose_digits(grey(), mask, scale, rational).value();
+    return share_epilogue(luma, other, mask, weights, scale, bias, rational);
+  };
+  EXPECT_TRUE(shared(chroma, "1 2 1; 2 4 2; 1 2 1", 1, 0));
+  EXPECT_TRUE(shared(chroma, "3x1: 1 1 1 / 6", 2, 0)) << "scale counts";
+  EXPECT_TRUE(shared(chroma, "gaussian:0.7", 1, 0)) << "reals that add up to 1";
+  EXPECT_FALSE(shared(chroma, "1 2 1; 2 4 2; 1 2 1", 0.5, 0));
+  EXPECT_FALSE(shared(chroma, "3x1: 300 400 323 / 1024", 1, 0)) << "a thousandth";
+  EXPECT_FALSE(shared(chroma, "gaussian:0.7", 1.0001, 0));
+  EXPECT_FALSE(shared(chroma, "1 2 1; 2 4 2; 1 2 1", 1, 0.5)) << "ranges differ";
+  EXPECT_TRUE(shared(luma, "3x1: 1 1 1 / 6", 1, 0.5)) << "one function";
+  Component fine = luma;
+  fine.depth = 7;
+  EXPECT_FALSE(shared(fine, "1 2 1; 2 4 2; 1 2 1", 1, 0)) << "other codes";
+}
+
 TEST(BytePhases, OfInterleavedComponents) {
   PlaneFormat yuy2;
   yuy2.component_count = 3;

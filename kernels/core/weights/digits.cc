@@ -254,4 +254,14 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
   return e;
 }
 
+bool share_epilogue(const Component& a, const Component& b, const Mask& mask,
+                    const DigitWeights& weights, double scale, double bias, bool rational) {
+  if (a.max_code() != b.max_code() || bias_code(a, bias) != bias_code(b, bias)) return false;
+  if (a.black == b.black) return true;
+  if (!rational) return std::fabs((a.black - b.black) * (mask.sum * scale - 1)) <= 0x1p-40;
+  // Of rational masks the values are the integers n, and num / den times their sum is the gain.
+  const std::optional<Ratio> unit = total_gain(mask, scale);
+  return unit && weights.sum * unit->num == unit->den;
+}
+
 }  // namespace convolve

@@ -33,7 +33,8 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
   made.strip_width_ =
       choose_strip_width(extent.width, halo, extent.parts * lines, shape.cell_bytes);
   shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep));
-  shape.source_width = upper_line(shape.strip_width + halo);
+  // A row of luma and chroma that take turns lies in two lines, with a halo for each of its bytes.
+  shape.source_width = upper_line(shape.strip_width + extent.groups * halo);
   // One more is scratch. Those of a fast FIR algorithm are enough for rows of whole weights, too,
   // which go by DotRows where a frame's scale is large.
   shape.source_lines =

@@ -124,6 +124,12 @@ HWY_INLINE hn::Vec<Words> add_products(hn::Vec<Words> sum, const Quads& q, const
 
 #endif
 
+/// The quads that bytes `taken`, 16 numbers, of every 16 make.
+HWY_INLINE Quads load_quads(const std::uint8_t* at, const std::uint8_t* taken) {
+  const Bytes d;
+  return split_quads(hn::TableLookupBytes(hn::LoadU(d, at), hn::LoadDup128(d, taken)));
+}
+
 /// The quads of samples kStep bytes apart that begin at the first four bytes of every 16: those of
 /// lane k are bytes k, k + kStep, k + 2 kStep and k + 3 kStep of its block, where `at` is the first
 /// byte of the vector. kStep: 1 to 4.
@@ -132,8 +138,7 @@ HWY_INLINE Quads load_quads(const std::uint8_t* at) {
   constexpr std::uint8_t s = kStep, t = 2 * kStep, u = 3 * kStep;
   HWY_ALIGN static constexpr std::uint8_t kOverlapping[16] = {
       0, s, t, u, 1, 1 + s, 1 + t, 1 + u, 2, 2 + s, 2 + t, 2 + u, 3, 3 + s, 3 + t, 3 + u};
-  const Bytes d;
-  return split_quads(hn::TableLookupBytes(hn::LoadU(d, at), hn::LoadDup128(d, kOverlapping)));
+  return load_quads(at, kOverlapping);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

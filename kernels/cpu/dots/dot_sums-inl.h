@@ -24,6 +24,7 @@
 #include "kernels/core/base/sample.h"
 #include "kernels/cpu/dots/dot_product-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
+#include "kernels/cpu/dots/turn_quads.h"
 #include "kernels/cpu/quotient.h"
 #include "kernels/cpu/rows/rows_ahead.h"
 #include "kernels/cpu/rows/source_rows-inl.h"
@@ -48,7 +49,11 @@ struct DotBlock {
   /// that is to be copied, and `from` the rows of the source that it is copied from.
   std::uint32_t copied = 0;
   const std::uint8_t* from[kMostDotRows] = {};
+  const TurnQuads* turns = nullptr;  ///< Of luma and chroma that take turns.
 };
+
+/// In the place of the bytes from sample to sample: luma and chroma take turns.
+inline constexpr int kByTurns = 0;
 
 /// Digits of a weight, whose products with byte k of codes count 256^(digit + k).
 struct DigitRange {
@@ -116,6 +121,18 @@ HWY_INLINE void add_quad(const Quads& q0, const Quads& q1, const Quads& q2, cons
   }
 }
 
+/// Adds the products of quad `g` of the mask, whose luma and chroma take turns, to rows kFirst ..
+/// kEnd - 1 of a tile.
+template <int kFirst, int kEnd>
+HWY_INLINE void add_turn_quad(const std::uint8_t* cells, const std::int32_t* weights, int g,
+                              const TurnQuads& turns, DotSums& sum) {
+  cells += turns.offset[g];
+  const std::uint8_t* const taken = turns.bytes[g];
+  add_quad<kFirst, kEnd>(load_quads(cells, taken), load_quads(cells + kQuadTaps, taken),
+                         load_quads(cells + 2 * kQuadTaps, taken),
+                         load_quads(cells + 3 * kQuadTaps, taken), weights + g * kMostDotRows, sum);
+}
+
 /// Adds the line that begins at `cells` to rows kFirst .. kEnd - 1 of a tile. `weights` are those
 /// of its first quad. Samples of a row of the mask are kStep bytes apart.
 ///
@@ -123,7 +140,12 @@ HWY_INLINE void add_quad(const Quads& q0, const Quads& q1, const Quads& q2, cons
 /// quad of the mask needs kStep vectors of quads that the one before had not.
 template <int kFirst, int kEnd, int kStep>
 HWY_INLINE void add_quads(const std::uint8_t* cells, const std::int32_t* weights, int quads,
-                          DotSums& sum) {
+                          const TurnQuads* turns, DotSums& sum) {
+  if constexpr (kStep == kByTurns) {
+    for (int g = 0; g < quads; ++g)
+      add_turn_quad<kFirst, kEnd>(cells, weights, g, *turns, sum);
+    return;
+  }
   constexpr int kKept = kDotVectors - kStep;
   Quads q[kDotVectors];
   HWY_UNROLL(4)
@@ -150,13 +172,13 @@ constexpr int rows_key(int first, int end) {
 /// the compiler makes a table of jumps.
 template <int kFirst, int kEnd, int kStep>
 HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int32_t* weights,
-                             int quads, DotSums& sum) {
+                             int quads, const TurnQuads* turns, DotSums& sum) {
   if (key == rows_key(kFirst, kEnd))
-    return add_quads<kFirst, kEnd, kStep>(cells, weights, quads, sum);
+    return add_quads<kFirst, kEnd, kStep>(cells, weights, quads, turns, sum);
   if constexpr (kEnd - 1 > kFirst)
-    return add_quads_to<kFirst, kEnd - 1, kStep>(key, cells, weights, quads, sum);
+    return add_quads_to<kFirst, kEnd - 1, kStep>(key, cells, weights, quads, turns, sum);
   else if constexpr (kFirst + 1 < kDotRows)
-    return add_quads_to<kFirst + 1, kDotRows, kStep>(key, cells, weights, quads, sum);
+    return add_quads_to<kFirst + 1, kDotRows, kStep>(key, cells, weights, quads, turns, sum);
 }
 
 #if CONVOLVE_DOT_INSTRUCTION
@@ -165,7 +187,13 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
 /// quads: a number known when compiling, so that no loop is left.
 template <int kFirst, int kEnd, int kQuads, int kStep>
 HWY_INLINE void add_few_quads(const std::uint8_t* cells, const std::int32_t* weights,
-                              DotSums& sum) {
+                              const TurnQuads* turns, DotSums& sum) {
+  if constexpr (kStep == kByTurns) {
+    HWY_UNROLL(2)
+    for (int g = 0; g < kQuads; ++g)
+      add_turn_quad<kFirst, kEnd>(cells, weights, g, *turns, sum);
+    return;
+  }
   constexpr int kVectors = (kQuads - 1) * kStep + kDotVectors;
   Quads q[kVectors];
   HWY_UNROLL(8)
@@ -181,13 +209,13 @@ HWY_INLINE void add_few_quads(const std::uint8_t* cells, const std::int32_t* wei
 /// Adds the lines of a mask of kHeight rows, from line kLine on, without a loop: those of a small
 /// mask would take as many instructions as its products.
 template <int kHeight, int kQuads, int kStep, int kLine = 0>
-HWY_INLINE void add_lines(const std::uint8_t* const* lines, std::ptrdiff_t x,
-                          const std::int32_t* weights, DotSums& sum) {
+HWY_INLINE void add_lines(const DotBlock& block, std::ptrdiff_t x, const std::int32_t* weights,
+                          DotSums& sum) {
   constexpr int kFirst = kLine < kHeight ? 0 : kLine - kHeight + 1;
   constexpr int kEnd = kLine < kDotRows ? kLine + 1 : kDotRows;
-  add_few_quads<kFirst, kEnd, kQuads, kStep>(lines[kLine] + x, weights, sum);
+  add_few_quads<kFirst, kEnd, kQuads, kStep>(block.lines[kLine] + x, weights, block.turns, sum);
   if constexpr (kLine + 1 < kHeight + kDotRows - 1)
-    add_lines<kHeight, kQuads, kStep, kLine + 1>(lines, x, weights + kQuads * kMostDotRows, sum);
+    add_lines<kHeight, kQuads, kStep, kLine + 1>(block, x, weights + kQuads * kMostDotRows, sum);
 }
 
 #endif
@@ -200,16 +228,16 @@ HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block,
   const int height = taps.height(), quads = taps.quads();
   const std::int32_t* weights = taps.digit(digit);
 #if CONVOLVE_DOT_INSTRUCTION
-  if (height == 3 && quads == 1) return add_lines<3, 1, kStep>(block.lines, x, weights, sum);
-  if (height == 5 && quads == 2) return add_lines<5, 2, kStep>(block.lines, x, weights, sum);
-  if (height == 7 && quads == 2) return add_lines<7, 2, kStep>(block.lines, x, weights, sum);
+  if (height == 3 && quads == 1) return add_lines<3, 1, kStep>(block, x, weights, sum);
+  if (height == 5 && quads == 2) return add_lines<5, 2, kStep>(block, x, weights, sum);
+  if (height == 7 && quads == 2) return add_lines<7, 2, kStep>(block, x, weights, sum);
 #endif
   // The first and the last lines of a block belong to some of its rows only.
   for (int line = 0; line < height + kDotRows - 1; ++line, weights += taps.words_of_line()) {
     const int first = line < height ? 0 : line - height + 1;
     const int end = line < kDotRows ? line + 1 : kDotRows;
     add_quads_to<0, kDotRows, kStep>(rows_key(first, end), block.lines[line] + x, weights, quads,
-                                     sum);
+                                     block.turns, sum);
   }
 }
 
@@ -265,8 +293,8 @@ HWY_NOINLINE void store_powers(const DotTaps& taps, int highest, int lowest, con
 }
 
 /// A tile of outputs of a byte, or of two, by products of quads of bytes. kStep: bytes from sample
-/// to sample of a component, 1 where they lie side by side; those of the pixels between them are
-/// outputs of the same tile.
+/// to sample of a component, 1 where they lie side by side, or kByTurns; those of the pixels
+/// between them are outputs of the same tile.
 template <class StoredSample, int kStep = 1>
 struct QuadTile {
   using Stored = StoredSample;
@@ -306,14 +334,16 @@ struct QuadTile {
   /// A step makes one tile, and reads the cells that the quads of its sums lie on.
   static Stride stride(const DotTaps& taps) {
     const int step = static_cast<int>(hn::Lanes(Bytes()));
-    return {step, step + kQuadTaps * (kStep * (taps.quads() - 1) + kDotVectors - 1)};
+    // Luma's and chroma's quads begin where chroma's do, or before.
+    constexpr int kApart = kStep == kByTurns ? 4 : kStep;
+    return {step, step + kQuadTaps * (kApart * (taps.quads() - 1) + kDotVectors - 1)};
   }
 
  private:
   /// `bytes` with those of the source that are copied, of which `count` are there.
   static HWY_INLINE hn::Vec<Bytes> with_copied(hn::Vec<Bytes> bytes, const DotBlock& block, int r,
                                                int x, int count) {
-    if constexpr (kStep == 4) {
+    if constexpr (kStep == 4 || kStep == kByTurns) {
       if (block.copied == 0) return bytes;
       const Bytes d;
       const auto there = hn::FirstN(d, std::min(static_cast<std::size_t>(count), hn::Lanes(d)));

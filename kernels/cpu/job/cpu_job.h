@@ -62,7 +62,7 @@ class CpuJob final : public Job {
   const Mask& mask() const { return weights_->mask; }
   void encode();
   Epilogue epilogue_of(const Component& component, const RunArguments& arguments) const;
-  void set_epilogue(GroupPart& part, const Component& component,
+  void set_epilogue(GroupPart& part, const PlaneFormat& plane, const Component& component,
                     const RunArguments& arguments) const;
   Status allocate(const FrameFormat& format);
   Status allocate_weighted(const FrameFormat& format);

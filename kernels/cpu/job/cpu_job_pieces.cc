@@ -72,17 +72,23 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
                        plan_.passes());
 }
 
-void CpuJob::set_epilogue(GroupPart& part, const Component& component,
+void CpuJob::set_epilogue(GroupPart& part, const PlaneFormat& plane, const Component& component,
                           const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
-  if (const DigitWeights* digits = weights_->as<DigitWeights>())
+  if (const DigitWeights* digits = weights_->as<DigitWeights>()) {
     part.digits = make_digit_epilogue(component, mask(), *digits, scale, bias, plan_.rational,
                                       DigitEpilogue::Quantiser::kBits);
-  else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>())
+    const Component& first =
+        *std::find_if(plane.components, plane.components + plane.component_count,
+                      [](const Component& any) { return any.filtered; });
+    part.shares_epilogue =
+        share_epilogue(first, component, mask(), *digits, scale, bias, plan_.rational);
+  } else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>()) {
     part.digits =
         make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
-  else
+  } else {
     part.digits.general = epilogue_of(component, arguments);
+  }
   if (const BoxWeight* weight = weights_->as<BoxWeight>()) {
     part.division = make_box_division(component, mask(), *weight, scale, bias, plan_.rational);
     const std::int64_t largest = mask().taps() * component.max_code();
@@ -162,7 +168,7 @@ GroupTask CpuJob::make_group_task(const FrameView& src, const FrameView& dst,
     part.task.border = arguments.border;
     part.task.stop = stop_;
     part.filtered = component.filtered;
-    if (component.filtered) set_epilogue(part, component, arguments);
+    if (component.filtered) set_epilogue(part, plane, component, arguments);
     task.add(part);
   }
   return task;

@@ -26,6 +26,21 @@ Area RowTask::area_of(int g, const Area& area) const {
   return {area.x / 2, area.y, divide_up(area.width, 2), area.height};
 }
 
+GroupTask RowTask::pixels_of_turns() const {
+  const GroupTask& chroma = groups[1];
+  GroupTask pixels;
+  for (int k = 0; k < chroma.count; ++k) {
+    GroupPart luma = groups[0].parts[0];
+    luma.task.src += k * luma.task.step;
+    luma.task.dst += k * luma.task.step;
+    luma.task.step = chroma.parts[k].task.step;
+    luma.task.width = chroma.parts[k].task.width;
+    pixels.add(luma);
+    pixels.add(chroma.parts[k]);
+  }
+  return pixels;
+}
+
 bool take_turns(const FrameFormat& format, const ComponentGroup& luma,
                 const ComponentGroup& chroma) {
   if (luma.plane != chroma.plane || luma.height != chroma.height) return false;
