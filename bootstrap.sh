@@ -11,7 +11,7 @@
 #   --without-cuda       a build for the CPU alone, in build-cpu/ instead of build/
 #   --cuda-archs=LIST    compute capabilities to build for, such as 75,86,90; 90-virtual builds in
 #                        half the time, but the driver compiles for minutes before the first frame,
-#                        and 90-check only shows that the code compiles: its kernels are slow
+#                        and 90-check, alone, only shows that the code compiles
 #
 # It can be run again at no cost. It needs no network once the packages are there, and no HOME.
 set -euo pipefail

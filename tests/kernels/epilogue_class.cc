@@ -84,7 +84,8 @@ bool one_start(const FrameFormat& format, const Mask& mask, const DigitWeights& 
 }
 
 /// As TensorPass::update_epilogues() chooses it: the most general of the quantisers that the
-/// components need. On the CPU each has its own, and the most general one stands for them all.
+/// components need. On the CPU each has its own or shares that of the first one, and the most
+/// general one stands for them all.
 std::string digit_class(const FrameFormat& format, const Mask& mask, const Plan& plan, double scale,
                         double bias) {
   const DigitWeights weights =

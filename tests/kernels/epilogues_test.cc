@@ -282,6 +282,7 @@ int main(int argc, char** argv) {
             run_size(worker, jobs[job], arguments, s, job + s);
         };
       },
-      arguments.every > 1 || arguments.shards > 1 ? std::map<std::string, int>()
+      // Every other case has all classes still.
+      arguments.every > 2 || arguments.shards > 1 ? std::map<std::string, int>()
                                                   : wanted_classes(arguments));
 }

@@ -128,9 +128,13 @@ TEST_P(PageEnds, AreNotCrossed) {
                                           box_mask(5, 7, Weights::kRational),
                                           random_mask(31, 1, Weights::kRational),
                                           tap_mask(5, 3, 4, 2, 1),
-                                          parsed_mask("gaussian:12")};
+                                          parsed_mask("gaussian:12"),
+                                          unit_gain_mask(3, 3, 100),
+                                          unit_gain_mask(5, 5, 100)};
   for (const TestMaskPtr& mask : masks)
-    for (const int width : {1, 7, 33, 64, 129, 643})
+    // Rows of 68 and 74 are as long as a step of macropixels reads with masks of 3 and of 5
+    // columns.
+    for (const int width : {1, 7, 33, 64, 68, 74, 129, 643})
       for (const int height : {1, 9})
         for (const Edge edge : {Edge::kBegin, Edge::kEnd})
           for (const KernelKind kernel : {KernelKind::kAuto, KernelKind::kCoarsened}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tests/kernels/test_masks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -141,6 +142,19 @@ TestMaskPtr typed_mask(std::string name, int width, int height, std::vector<doub
   source.weights = std::move(weights);
   source.divisor = divisor;
   return made(std::move(name), source, Normalize::kNone);
+}
+
+TestMaskPtr unit_gain_mask(int width, int height, int largest) {
+  Random random(seed_of(width, height, Weights::kRational) + 13);
+  std::vector<double> weights;
+  double sum = 0;
+  for (int i = 0; i < width * height; ++i) {
+    weights.push_back(random.integer(-largest / 2, largest));
+    sum += weights.back();
+  }
+  weights.back() += sum < 1 ? 1 - sum : 0;
+  return typed_mask("unit-gain-" + std::to_string(width) + "x" + std::to_string(height), width,
+                    height, weights, std::max(sum, 1.0));
 }
 
 TestMaskPtr anchored(const TestMaskPtr& mask, int anchor_x, int anchor_y) {

@@ -62,6 +62,9 @@ TestMaskPtr tap_mask(int width, int height, int x, int y, double weight, double 
 TestMaskPtr typed_mask(std::string name, int width, int height, std::vector<double> weights,
                        double divisor = 1);
 
+/// Random integers from -`largest` / 2 to `largest` over their sum: its gain is 1.
+TestMaskPtr unit_gain_mask(int width, int height, int largest);
+
 /// `mask` with its anchor elsewhere.
 TestMaskPtr anchored(const TestMaskPtr& mask, int anchor_x, int anchor_y);
 

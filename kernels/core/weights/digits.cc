@@ -259,9 +259,10 @@ bool share_epilogue(const Component& a, const Component& b, const Mask& mask,
   if (a.max_code() != b.max_code() || bias_code(a, bias) != bias_code(b, bias)) return false;
   if (a.black == b.black) return true;
   if (!rational) return std::fabs((a.black - b.black) * (mask.sum * scale - 1)) <= 0x1p-40;
-  // Of rational masks the values are the integers n, and num / den times their sum is the gain.
-  const std::optional<Ratio> unit = total_gain(mask, scale);
-  return unit && weights.sum * unit->num == unit->den;
+  // A rational mask's values are its integers, which the gain multiplies; is_rational() keeps their
+  // products below 2^52.
+  const std::optional<Ratio> gain = total_gain(mask, scale);
+  return gain && weights.sum * gain->num == gain->den;
 }
 
 }  // namespace convolve

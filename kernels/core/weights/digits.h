@@ -97,9 +97,9 @@ DigitEpilogue make_digit_epilogue(const Component& component, const Mask& mask,
                                   const DigitWeights& weights, double scale, double bias,
                                   bool rational, DigitEpilogue::Quantiser most);
 
-/// True if an epilogue of `a` serves sums of `b`, too: each code becomes the same one by both of
-/// their functions, as where the weights add up to 1 and black levels do not matter. For real masks
-/// these may differ by 2^-40 codes.
+/// True if the epilogues of `a` and `b` serve each other's sums: the same codes become the same
+/// value by either, as where weights times scale add up to 1, so that black levels do not matter.
+/// For real masks the values may differ by 2^-40 codes.
 bool share_epilogue(const Component& a, const Component& b, const Mask& mask,
                     const DigitWeights& weights, double scale, double bias, bool rational);
 

@@ -33,7 +33,9 @@ Result<CoarsenedDots> CoarsenedDots::make(const FrameFormat& format, const Mask&
   made.strip_width_ =
       choose_strip_width(extent.width, halo, extent.parts * lines, shape.cell_bytes);
   shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep));
-  // A row of luma and chroma that take turns lies in two lines, with a halo for each of its bytes.
+  // A row of macropixels (packed 4:2:2) lies in two lines of luma's length. Its halo is as many
+  // macropixels as the mask has columns beside the anchor, each of which is two bytes in either
+  // line.
   shape.source_width = upper_line(shape.strip_width + extent.groups * halo);
   // One more is scratch. Those of a fast FIR algorithm are enough for rows of whole weights, too,
   // which go by DotRows where a frame's scale is large.

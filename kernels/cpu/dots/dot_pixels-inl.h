@@ -20,7 +20,7 @@
 
 #include "kernels/cpu/dots/dot_taps.h"
 #include "kernels/cpu/dots/dot_tile-inl.h"
-#include "kernels/cpu/dots/turn_quads.h"
+#include "kernels/cpu/dots/macropixel_quads.h"
 #include "kernels/cpu/rows/pixel_rows-inl.h"
 #include "kernels/cpu/rows/rows_ahead.h"
 #include "kernels/cpu/workspace.h"
@@ -32,24 +32,23 @@ namespace HWY_NAMESPACE {
 #if CONVOLVE_DOT_INSTRUCTION
 
 /// The rows of an area of pixels of kBytes bytes, whose parts share an epilogue. kStep: QuadTile's.
-/// Where luma and chroma take turns `turns` is not null, and pixels are those of
-/// RowTask::pixels_of_turns().
+/// kMacropixelStep: pixels are those of RowTask::macropixels(), and `macropixels` is not null.
 template <int kBytes, int kStep>
 class DotPixels {
  public:
   using Tile = QuadTile<std::uint8_t, kStep>;
 
   DotPixels(const GroupTask& task, const Area& area, const Workspace& workspace,
-            const DotTaps& taps, const TurnQuads* turns)
+            const DotTaps& taps, const MacropixelQuads* macropixels)
       : task_(task),
         area_(area),
         workspace_(workspace),
         taps_(taps),
-        turns_(turns),
+        macropixels_(macropixels),
         ring_(taps.height() + kMostDotRows - 1),
         top_(area.y - taps.anchor_y()),
         source_(task, area.x - taps.anchor_x(), area.width + taps.width() - 1, Tile::stride(taps),
-                turns != nullptr ? turns->luma : 0),
+                macropixels != nullptr ? macropixels->luma_byte : 0),
         ahead_(task.parts[0].task, area, 1) {
     std::uint8_t copied[4] = {};
     for (int k = 0; k < kBytes; ++k)
@@ -68,7 +67,7 @@ class DotPixels {
     const GroupPart& part = *std::find_if(task_.parts, task_.parts + kBytes,
                                           [](const GroupPart& any) { return any.filtered; });
     DotBlock block{lines, 0, {}, rows, part.task.layout, part.task.reciprocals, ahead_, 0, copied_};
-    block.turns = turns_;
+    block.macropixels = macropixels_;
     for (int r = 0; r < rows; ++r) {
       block.out[r] = first.dst_row(area_.y + y + r) + std::ptrdiff_t{area_.x} * kBytes;
       block.from[r] = first.src_row(area_.y + y + r) + std::ptrdiff_t{area_.x} * kBytes;
@@ -81,9 +80,9 @@ class DotPixels {
   }
 
  private:
-  /// Lines of a workspace that follow each other and hold a line of pixels. Those of turns are as
-  /// long as a row of luma.
-  static constexpr int kLinesOfRow = kStep == kByTurns ? 2 : kBytes;
+  /// Lines of a workspace that follow each other and hold a line of pixels. Macropixels have half
+  /// of their bytes in each of two lines, which are as long as a row of luma.
+  static constexpr int kLinesOfRow = kStep == kMacropixelStep ? 2 : kBytes;
 
   /// Line `at` of the ring.
   HWY_INLINE std::uint8_t* line(int at) const {
@@ -106,10 +105,10 @@ class DotPixels {
   const Area area_;
   const Workspace& workspace_;
   const DotTaps& taps_;
-  const TurnQuads* turns_;
+  const MacropixelQuads* macropixels_;
   int ring_;
   int top_;  ///< Picture row of the first line.
-  PixelRows<kBytes, kStep == kByTurns> source_;
+  PixelRows<kBytes, kStep == kMacropixelStep> source_;
   RowsAhead ahead_;
   std::uint32_t copied_;  ///< DotBlock::copied
   int loaded_ = 0;        ///< Lines.
@@ -118,8 +117,8 @@ class DotPixels {
 /// Filters `area` of pixels of kBytes bytes.
 template <int kBytes, int kStep = kBytes>
 void filter_pixels_of(const GroupTask& task, const DotTaps& taps, const Area& area,
-                      const Workspace& workspace, const TurnQuads* turns = nullptr) {
-  DotPixels<kBytes, kStep> rows(task, area, workspace, taps, turns);
+                      const Workspace& workspace, const MacropixelQuads* macropixels = nullptr) {
+  DotPixels<kBytes, kStep> rows(task, area, workspace, taps, macropixels);
   constexpr int kRows = DotPixels<kBytes, kStep>::Tile::kRows;
   for (int y = 0; y < area.height && !task.parts[0].task.stopped(); y += kRows)
     rows.filter(y, std::min(kRows, area.height - y));

@@ -24,7 +24,7 @@
 #include "kernels/core/base/sample.h"
 #include "kernels/cpu/dots/dot_product-inl.h"
 #include "kernels/cpu/dots/dot_taps.h"
-#include "kernels/cpu/dots/turn_quads.h"
+#include "kernels/cpu/dots/macropixel_quads.h"
 #include "kernels/cpu/quotient.h"
 #include "kernels/cpu/rows/rows_ahead.h"
 #include "kernels/cpu/rows/source_rows-inl.h"
@@ -49,11 +49,11 @@ struct DotBlock {
   /// that is to be copied, and `from` the rows of the source that it is copied from.
   std::uint32_t copied = 0;
   const std::uint8_t* from[kMostDotRows] = {};
-  const TurnQuads* turns = nullptr;  ///< Of luma and chroma that take turns.
+  const MacropixelQuads* macropixels = nullptr;  ///< Not null for kMacropixelStep.
 };
 
-/// In the place of the bytes from sample to sample: luma and chroma take turns.
-inline constexpr int kByTurns = 0;
+/// In the place of the bytes from sample to sample: those of macropixels are two, and four.
+inline constexpr int kMacropixelStep = 0;
 
 /// Digits of a weight, whose products with byte k of codes count 256^(digit + k).
 struct DigitRange {
@@ -121,13 +121,13 @@ HWY_INLINE void add_quad(const Quads& q0, const Quads& q1, const Quads& q2, cons
   }
 }
 
-/// Adds the products of quad `g` of the mask, whose luma and chroma take turns, to rows kFirst ..
-/// kEnd - 1 of a tile.
+/// Adds the products of quad `g` of the mask with macropixels, the first of which begins at
+/// `cells`, to rows kFirst .. kEnd - 1 of a tile. `weights` are those of the line's first quad.
 template <int kFirst, int kEnd>
-HWY_INLINE void add_turn_quad(const std::uint8_t* cells, const std::int32_t* weights, int g,
-                              const TurnQuads& turns, DotSums& sum) {
-  cells += turns.offset[g];
-  const std::uint8_t* const taken = turns.bytes[g];
+HWY_INLINE void add_macropixel_quad(const std::uint8_t* cells, const std::int32_t* weights, int g,
+                                    const MacropixelQuads& macropixels, DotSums& sum) {
+  cells += macropixels.offset[g];
+  const std::uint8_t* const taken = macropixels.bytes[g];
   add_quad<kFirst, kEnd>(load_quads(cells, taken), load_quads(cells + kQuadTaps, taken),
                          load_quads(cells + 2 * kQuadTaps, taken),
                          load_quads(cells + 3 * kQuadTaps, taken), weights + g * kMostDotRows, sum);
@@ -140,12 +140,7 @@ HWY_INLINE void add_turn_quad(const std::uint8_t* cells, const std::int32_t* wei
 /// quad of the mask needs kStep vectors of quads that the one before had not.
 template <int kFirst, int kEnd, int kStep>
 HWY_INLINE void add_quads(const std::uint8_t* cells, const std::int32_t* weights, int quads,
-                          const TurnQuads* turns, DotSums& sum) {
-  if constexpr (kStep == kByTurns) {
-    for (int g = 0; g < quads; ++g)
-      add_turn_quad<kFirst, kEnd>(cells, weights, g, *turns, sum);
-    return;
-  }
+                          DotSums& sum) {
   constexpr int kKept = kDotVectors - kStep;
   Quads q[kDotVectors];
   HWY_UNROLL(4)
@@ -172,13 +167,20 @@ constexpr int rows_key(int first, int end) {
 /// the compiler makes a table of jumps.
 template <int kFirst, int kEnd, int kStep>
 HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int32_t* weights,
-                             int quads, const TurnQuads* turns, DotSums& sum) {
-  if (key == rows_key(kFirst, kEnd))
-    return add_quads<kFirst, kEnd, kStep>(cells, weights, quads, turns, sum);
+                             int quads, const MacropixelQuads* macropixels, DotSums& sum) {
+  if (key == rows_key(kFirst, kEnd)) {
+    if constexpr (kStep == kMacropixelStep) {
+      for (int g = 0; g < quads; ++g)
+        add_macropixel_quad<kFirst, kEnd>(cells, weights, g, *macropixels, sum);
+    } else {
+      add_quads<kFirst, kEnd, kStep>(cells, weights, quads, sum);
+    }
+    return;
+  }
   if constexpr (kEnd - 1 > kFirst)
-    return add_quads_to<kFirst, kEnd - 1, kStep>(key, cells, weights, quads, turns, sum);
+    return add_quads_to<kFirst, kEnd - 1, kStep>(key, cells, weights, quads, macropixels, sum);
   else if constexpr (kFirst + 1 < kDotRows)
-    return add_quads_to<kFirst + 1, kDotRows, kStep>(key, cells, weights, quads, turns, sum);
+    return add_quads_to<kFirst + 1, kDotRows, kStep>(key, cells, weights, quads, macropixels, sum);
 }
 
 #if CONVOLVE_DOT_INSTRUCTION
@@ -187,13 +189,7 @@ HWY_INLINE void add_quads_to(int key, const std::uint8_t* cells, const std::int3
 /// quads: a number known when compiling, so that no loop is left.
 template <int kFirst, int kEnd, int kQuads, int kStep>
 HWY_INLINE void add_few_quads(const std::uint8_t* cells, const std::int32_t* weights,
-                              const TurnQuads* turns, DotSums& sum) {
-  if constexpr (kStep == kByTurns) {
-    HWY_UNROLL(2)
-    for (int g = 0; g < kQuads; ++g)
-      add_turn_quad<kFirst, kEnd>(cells, weights, g, *turns, sum);
-    return;
-  }
+                              DotSums& sum) {
   constexpr int kVectors = (kQuads - 1) * kStep + kDotVectors;
   Quads q[kVectors];
   HWY_UNROLL(8)
@@ -213,7 +209,14 @@ HWY_INLINE void add_lines(const DotBlock& block, std::ptrdiff_t x, const std::in
                           DotSums& sum) {
   constexpr int kFirst = kLine < kHeight ? 0 : kLine - kHeight + 1;
   constexpr int kEnd = kLine < kDotRows ? kLine + 1 : kDotRows;
-  add_few_quads<kFirst, kEnd, kQuads, kStep>(block.lines[kLine] + x, weights, block.turns, sum);
+  const std::uint8_t* const cells = block.lines[kLine] + x;
+  if constexpr (kStep == kMacropixelStep) {
+    HWY_UNROLL(2)
+    for (int g = 0; g < kQuads; ++g)
+      add_macropixel_quad<kFirst, kEnd>(cells, weights, g, *block.macropixels, sum);
+  } else {
+    add_few_quads<kFirst, kEnd, kQuads, kStep>(cells, weights, sum);
+  }
   if constexpr (kLine + 1 < kHeight + kDotRows - 1)
     add_lines<kHeight, kQuads, kStep, kLine + 1>(block, x, weights + kQuads * kMostDotRows, sum);
 }
@@ -237,7 +240,7 @@ HWY_INLINE void add_digit(const DotTaps& taps, int digit, const DotBlock& block,
     const int first = line < height ? 0 : line - height + 1;
     const int end = line < kDotRows ? line + 1 : kDotRows;
     add_quads_to<0, kDotRows, kStep>(rows_key(first, end), block.lines[line] + x, weights, quads,
-                                     block.turns, sum);
+                                     block.macropixels, sum);
   }
 }
 
@@ -293,7 +296,7 @@ HWY_NOINLINE void store_powers(const DotTaps& taps, int highest, int lowest, con
 }
 
 /// A tile of outputs of a byte, or of two, by products of quads of bytes. kStep: bytes from sample
-/// to sample of a component, 1 where they lie side by side, or kByTurns; those of the pixels
+/// to sample of a component, 1 where they lie side by side, or kMacropixelStep; those of the pixels
 /// between them are outputs of the same tile.
 template <class StoredSample, int kStep = 1>
 struct QuadTile {
@@ -334,8 +337,8 @@ struct QuadTile {
   /// A step makes one tile, and reads the cells that the quads of its sums lie on.
   static Stride stride(const DotTaps& taps) {
     const int step = static_cast<int>(hn::Lanes(Bytes()));
-    // Luma's and chroma's quads begin where chroma's do, or before.
-    constexpr int kApart = kStep == kByTurns ? 4 : kStep;
+    // The quads of macropixels begin where those of chroma do, or before.
+    constexpr int kApart = kStep == kMacropixelStep ? 4 : kStep;
     return {step, step + kQuadTaps * (kApart * (taps.quads() - 1) + kDotVectors - 1)};
   }
 
@@ -343,7 +346,7 @@ struct QuadTile {
   /// `bytes` with those of the source that are copied, of which `count` are there.
   static HWY_INLINE hn::Vec<Bytes> with_copied(hn::Vec<Bytes> bytes, const DotBlock& block, int r,
                                                int x, int count) {
-    if constexpr (kStep == 4 || kStep == kByTurns) {
+    if constexpr (kStep == 4 || kStep == kMacropixelStep) {
       if (block.copied == 0) return bytes;
       const Bytes d;
       const auto there = hn::FirstN(d, std::min(static_cast<std::size_t>(count), hn::Lanes(d)));

@@ -21,10 +21,10 @@ namespace HWY_NAMESPACE {
 
 bool pixels([[maybe_unused]] const GroupTask& task, [[maybe_unused]] const DotTaps& taps,
             [[maybe_unused]] const Area& area, [[maybe_unused]] const Workspace& workspace,
-            [[maybe_unused]] const TurnQuads* turns) {
+            [[maybe_unused]] const MacropixelQuads* macropixels) {
 #if CONVOLVE_DOT_INSTRUCTION
-  if (turns != nullptr)
-    filter_pixels_of<4, kByTurns>(task, taps, area, workspace, turns);
+  if (macropixels != nullptr)
+    filter_pixels_of<4, kMacropixelStep>(task, taps, area, workspace, macropixels);
   else if (task.count == 2)
     filter_pixels_of<2>(task, taps, area, workspace);
   else if (task.count == 3)
@@ -74,11 +74,12 @@ bool filter_pixels(const RowTask& task, const DotTaps& taps, const Area& area,
            HWY_DYNAMIC_DISPATCH(pixels)(first, taps, area, workspaces[0], nullptr);
   // The last byte of luma in an odd row is no sample.
   if (first.parts[0].task.width % 2 != 0) return false;
-  const GroupTask both = task.pixels_of_turns();
-  const int luma = both.parts[0].task.src == first.parts[0].task.src ? 0 : 1;
-  const auto turns = TurnQuads::make(taps, luma);
-  return turns.has_value() && serves(both, taps) &&
-         HWY_DYNAMIC_DISPATCH(pixels)(both, taps, task.area_of(1, area), workspaces[0], &*turns);
+  const GroupTask macropixels = task.macropixels();
+  const int luma_byte = macropixels.parts[0].task.src == first.parts[0].task.src ? 0 : 1;
+  const auto quads = MacropixelQuads::make(taps, luma_byte);
+  return quads.has_value() && serves(macropixels, taps) &&
+         HWY_DYNAMIC_DISPATCH(pixels)(macropixels, taps, task.area_of(1, area), workspaces[0],
+                                      &*quads);
 }
 
 }  // namespace convolve

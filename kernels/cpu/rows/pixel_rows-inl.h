@@ -30,14 +30,14 @@ namespace HWY_NAMESPACE {
 
 /// The pixels of kBytes bytes, all of them samples of `task`'s parts, that a kernel reads of each
 /// row: `count` of them from column `x` of the picture on; and which of its steps find all of
-/// theirs in the picture. Steps and reaches are bytes. kByTurns: two of a pixel's four bytes are
-/// neighbours in luma, as in RowTask::pixels_of_turns().
-template <int kBytes, bool kByTurns = false>
+/// theirs in the picture. Steps and reaches are bytes. kMacropixels: pixels are those of
+/// RowTask::macropixels().
+template <int kBytes, bool kMacropixels = false>
 class PixelRows {
  public:
-  /// `luma`: where luma and chroma take turns, the first byte of luma in a pixel.
-  PixelRows(const GroupTask& task, int x, int count, Stride stride, int luma = 0)
-      : task_(task), first_(task.parts[0].task), x_(x), count_(count), luma_(luma) {
+  /// `luma_byte`: the first byte of luma in a macropixel.
+  PixelRows(const GroupTask& task, int x, int count, Stride stride, int luma_byte = 0)
+      : task_(task), first_(task.parts[0].task), x_(x), count_(count), luma_byte_(luma_byte) {
     const int before = round_up(std::max(-x, 0) * kBytes, stride.step);
     const int room = (first_.width - x) * kBytes - before - stride.reach;
     if (room < 0) return;
@@ -96,7 +96,7 @@ class PixelRows {
   }
 
   void copy_ghosts(const std::uint8_t* pixels, int begin, int end, std::uint8_t* line) const {
-    if constexpr (kByTurns) return copy_ghosts_of_turns(pixels, begin, end, line);
+    if constexpr (kMacropixels) return copy_macropixel_ghosts(pixels, begin, end, line);
     for (int i = begin; i < end;) {
       const GhostRun run = ghost_run(first_.border, x_ + i, first_.width, end - i);
       if (run.column == kNoSignal) {
@@ -110,9 +110,9 @@ class PixelRows {
     }
   }
 
-  /// The borders of luma repeat its samples, not pairs of them.
-  void copy_ghosts_of_turns(const std::uint8_t* pixels, int begin, int end,
-                            std::uint8_t* line) const {
+  /// Luma's borders repeat its samples in another order than those of chroma repeat macropixels.
+  void copy_macropixel_ghosts(const std::uint8_t* pixels, int begin, int end,
+                              std::uint8_t* line) const {
     for (int i = begin; i < end; ++i) {
       const int chroma = border_index(first_.border, x_ + i, first_.width);
       if (chroma == kNoSignal) {
@@ -122,7 +122,7 @@ class PixelRows {
       std::memcpy(line + i * kBytes, pixels + std::ptrdiff_t{chroma} * kBytes, kBytes);
       for (int k = 0; k < 2; ++k) {
         const int luma = border_index(first_.border, 2 * (x_ + i) + k, 2 * first_.width);
-        line[i * kBytes + 2 * k + luma_] = pixels[std::ptrdiff_t{2} * luma + luma_];
+        line[i * kBytes + 2 * k + luma_byte_] = pixels[std::ptrdiff_t{2} * luma + luma_byte_];
       }
     }
   }
@@ -130,7 +130,7 @@ class PixelRows {
   const GroupTask& task_;
   const ComponentTask& first_;
   int x_, count_;
-  int luma_;
+  int luma_byte_;
   int begin_ = 0, end_ = 0;  ///< Steps in the picture.
   /// A line holds copies of the pixels before left_ and of those from right_ on.
   int left_ = 0, right_ = 0;

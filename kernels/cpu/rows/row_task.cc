@@ -26,16 +26,16 @@ Area RowTask::area_of(int g, const Area& area) const {
   return {area.x / 2, area.y, divide_up(area.width, 2), area.height};
 }
 
-GroupTask RowTask::pixels_of_turns() const {
+GroupTask RowTask::macropixels() const {
   const GroupTask& chroma = groups[1];
   GroupTask pixels;
   for (int k = 0; k < chroma.count; ++k) {
-    GroupPart luma = groups[0].parts[0];
-    luma.task.src += k * luma.task.step;
-    luma.task.dst += k * luma.task.step;
-    luma.task.step = chroma.parts[k].task.step;
-    luma.task.width = chroma.parts[k].task.width;
-    pixels.add(luma);
+    GroupPart neighbour = groups[0].parts[0];
+    neighbour.task.src += k * neighbour.task.step;
+    neighbour.task.dst += k * neighbour.task.step;
+    neighbour.task.step = chroma.parts[k].task.step;
+    neighbour.task.width = chroma.parts[k].task.width;
+    pixels.add(neighbour);
     pixels.add(chroma.parts[k]);
   }
   return pixels;

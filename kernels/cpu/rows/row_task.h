@@ -15,7 +15,7 @@ struct GroupPart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
   DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
-  /// True if `digits` serves all filtered components of the plane for which this is true.
+  /// True if `digits` and those of the plane's first filtered component serve each other's sums.
   bool shares_epilogue = false;
   /// Of kernel box, in the place of the epilogue: the first that serves, the last one where it is
   /// direct, has no ties and takes less time.
@@ -53,9 +53,10 @@ struct RowTask {
   /// The columns of group `g` below `area` of the first group, which begins at an even column.
   Area area_of(int g, const Area& area) const;
 
-  /// Two groups as one of pixels, each of four parts: two neighbours in luma and, before or behind
-  /// each, one sample of either chroma. Luma's width must be even; theirs is that of chroma.
-  GroupTask pixels_of_turns() const;
+  /// Two groups as one of macropixels, whose four parts are two neighbours in luma and a sample of
+  /// each chroma between or around them. The width of all parts is that of chroma; that of luma
+  /// must be twice as large.
+  GroupTask macropixels() const;
 };
 
 /// True if a sample of `luma` follows each of `chroma`, or the other way round, so that their

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/dots/turn_quads.h"
+#include "kernels/cpu/dots/macropixel_quads.h"
 
 #include <algorithm>
 
 namespace convolve {
 
-std::optional<TurnQuads> TurnQuads::make(const DotTaps& taps, int luma) {
+std::optional<MacropixelQuads> MacropixelQuads::make(const DotTaps& taps, int luma_byte) {
   if (taps.quads() > kMostQuads) return std::nullopt;
-  TurnQuads made;
-  made.luma = luma;
-  // Byte k of four finds its sample of column `tap` of the mask so far on. The row begins where
-  // chroma's taps do; as far from its output in samples, luma's are half as far in bytes.
+  MacropixelQuads made;
+  made.luma_byte = luma_byte;
+  // The byte that output k meets in column `tap`, from the macropixel that is anchor_x before its
+  // own. Chroma's first tap lies in that one. Luma's first tap is anchor_x samples of two bytes
+  // before its output, which is half as far.
   const auto byte_of = [&](int k, int tap) {
-    return k % 2 == luma ? k + 2 * (taps.anchor_x() + tap) : k + 4 * tap;
+    return k % 2 == luma_byte ? k + 2 * (taps.anchor_x() + tap) : k + 4 * tap;
   };
   for (int g = 0; g < taps.quads(); ++g) {
     const int first = g * kQuadTaps, last = std::min(first + kQuadTaps, taps.width()) - 1;
+    // Not behind 16 g, even where no byte before that is wanted: a step reads no further.
     int lowest = 4 * first, highest = 0;
     for (int k = 0; k < 4; ++k) {
       lowest = std::min(lowest, byte_of(k, first));
