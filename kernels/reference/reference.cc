@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/core/base/ratio.h"
+#include "kernels/core/base/round.h"
 #include "kernels/core/base/sample.h"
 #include "kernels/core/weights/arithmetic.h"
 #include "kernels/reference/float128.h"
@@ -25,13 +26,21 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
+/// Sums of products of whole numbers are exact in double below 2^53, in any order. These are below
+/// 2^52: is_rational() sees to the integers of rational masks, digit_bits() to those of real ones.
+using Whole = double;
+
+/// Outputs that are summed at a time.
+constexpr int kRun = 16;
+
 /// The picture with its ghost cells around it, as signals: code - black.
 class GhostedPicture {
  public:
   GhostedPicture(const Picture& input, int black, const Mask& mask, Border border)
       : width_(input.width + mask.width - 1) {
     const int height = input.height + mask.height - 1;
-    signals_.resize(static_cast<std::size_t>(width_) * height);
+    // The last run of a row may read signals that nobody wants.
+    signals_.resize(static_cast<std::size_t>(width_) * height + kRun);
     for (int y = 0; y < height; ++y) {
       const int from_y = border_index(border, y - mask.anchor_y, input.height);
       for (int x = 0; x < width_; ++x) {
@@ -45,12 +54,12 @@ class GhostedPicture {
     }
   }
 
-  const int* row(int y) const { return signals_.data() + offset(y, 0); }
+  const Whole* row(int y) const { return signals_.data() + offset(y, 0); }
   std::size_t offset(int y, int x) const { return static_cast<std::size_t>(y) * width_ + x; }
 
  private:
   int width_;
-  std::vector<int> signals_;
+  std::vector<Whole> signals_;
 };
 
 double weight_at(const Mask& mask, int y, int x) {
@@ -60,29 +69,40 @@ double weight_at(const Mask& mask, int y, int x) {
 
 /// A weight that is not zero, and how far behind an output's first signal it finds its own.
 struct Tap {
-  std::int64_t weight;
+  Whole weight;
   std::size_t offset;
 };
 
+/// Room for sums of `width` outputs in whole runs.
+std::vector<Whole> room_for_sums(int width) {
+  return std::vector<Whole>(static_cast<std::size_t>(round_up(width, kRun)));
+}
+
 /// sums[x] = the sum over all taps of their weight times their signal; `signals` are what the first
 /// weight of the mask meets.
-WIDEST_VECTORS void sum_taps(const std::vector<Tap>& taps, const int* signals,
-                             std::vector<std::int64_t>* sums) {
-  constexpr std::size_t kRun = 16;  // Sums that stay in registers.
-  const std::size_t count = sums->size();
-  for (std::size_t x = 0; x < count; x += kRun) {
-    const std::size_t length = std::min(kRun, count - x);
-    std::int64_t run[kRun] = {};
+WIDEST_VECTORS void sum_taps(const std::vector<Tap>& taps, const Whole* signals,
+                             std::vector<Whole>* sums) {
+  // Four variables, which stay in registers where an array of them would lie in memory.
+  typedef Whole Quarter __attribute__((vector_size(kRun / 4 * sizeof(Whole))));
+  const auto load = [](const Whole* from, Quarter* to) { std::memcpy(to, from, sizeof *to); };
+  for (std::size_t x = 0; x < sums->size(); x += kRun) {
+    Quarter run0 = {}, run1 = {}, run2 = {}, run3 = {}, signal;
     for (const Tap& tap : taps) {
-      const int* from = signals + tap.offset + x;
-      if (length == kRun)
-        for (std::size_t k = 0; k < kRun; ++k)
-          run[k] += tap.weight * from[k];
-      else
-        for (std::size_t k = 0; k < length; ++k)
-          run[k] += tap.weight * from[k];
+      const Whole* const from = signals + tap.offset + x;
+      load(from, &signal);
+      run0 += tap.weight * signal;
+      load(from + kRun / 4, &signal);
+      run1 += tap.weight * signal;
+      load(from + kRun / 2, &signal);
+      run2 += tap.weight * signal;
+      load(from + 3 * kRun / 4, &signal);
+      run3 += tap.weight * signal;
     }
-    std::copy_n(run, length, sums->begin() + x);
+    Whole* const to = sums->data() + x;
+    std::memcpy(to, &run0, sizeof run0);
+    std::memcpy(to + kRun / 4, &run1, sizeof run1);
+    std::memcpy(to + kRun / 2, &run2, sizeof run2);
+    std::memcpy(to + 3 * kRun / 4, &run3, sizeof run3);
   }
 }
 
@@ -139,11 +159,12 @@ void filter_rational(const GhostedPicture& ghosted, const Picture& input, const 
   for (int i = 0; i < mask.height; ++i)
     for (int j = 0; j < mask.width; ++j)
       if (const std::int64_t weight = integer_at(mask, i, j); weight != 0)
-        taps.push_back({weight, ghosted.offset(i, j)});
-  std::vector<std::int64_t> sums(input.width);
+        taps.push_back({static_cast<Whole>(weight), ghosted.offset(i, j)});
+  std::vector<Whole> sums = room_for_sums(input.width);
   for (int y = rows.first; y < rows.end(input.height); ++y) {
     sum_taps(taps, ghosted.row(y), &sums);
-    for (const std::int64_t sum : sums) {
+    for (int x = 0; x < input.width; ++x) {
+      const Int128 sum = static_cast<std::int64_t>(sums[x]);
       const Int128 numerator = Int128{base} * fraction.divisor + Int128{fraction.numerator} * sum;
       const Int128 code = round_quotient(numerator, fraction.divisor);
       Truth truth;
@@ -154,9 +175,9 @@ void filter_rational(const GhostedPicture& ghosted, const Picture& input, const 
 }
 
 /// The bits of a digit of weights: with the 17 bits of a code and its sign, and one for each
-/// doubling of the taps, a sum of products stays below 2^62.
+/// doubling of the taps, a sum of products stays below 2^52.
 int digit_bits(std::int64_t taps) {
-  int bits = 62 - 17;
+  int bits = 52 - 17;
   for (std::int64_t reach = 1; reach < taps; reach *= 2)
     bits -= 1;
   return bits;
@@ -197,7 +218,7 @@ class DigitMask {
     for (int d = count() - 1; d >= 0; --d) {
       const int place = exponent_ + d * bits_;
       const double digit = std::trunc(std::ldexp(weight, -place));
-      if (digit != 0) taps_[d].push_back({static_cast<std::int64_t>(digit), offset});
+      if (digit != 0) taps_[d].push_back({digit, offset});
       weight -= std::ldexp(digit, place);
     }
   }
@@ -259,15 +280,14 @@ void filter_real(const GhostedPicture& ghosted, const Picture& input, const Comp
   const DigitMask digits(mask, ghosted);
   const double zone_width = zone(mask, scale, rule.depth);
   const Float128 unit = power_of_two(digits.exponent());
-  std::vector<std::vector<std::int64_t>> sums(digits.count(),
-                                              std::vector<std::int64_t>(input.width));
+  std::vector<std::vector<Whole>> sums(digits.count(), room_for_sums(input.width));
   std::vector<std::int64_t> sum(digits.count());
   for (int y = rows.first; y < rows.end(input.height); ++y) {
     for (int d = 0; d < digits.count(); ++d)
       sum_taps(digits.taps(d), ghosted.row(y), &sums[d]);
     for (int x = 0; x < input.width; ++x) {
       for (int d = 0; d < digits.count(); ++d)
-        sum[d] = sums[d][x];
+        sum[d] = static_cast<std::int64_t>(sums[d][x]);
       const Float128 value =
           Float128{1} * base + Float128{scale} * (value_of_digits(&sum, digits.bits()) * unit);
       result->push_back(judge(value, zone_width, rule.max_code()));
