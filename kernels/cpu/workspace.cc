@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "kernels/cpu/workspace.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -12,9 +14,16 @@
 namespace convolve {
 namespace {
 
-/// Bytes of line rings that stay in a core's second-level cache: half of the 512 KiB that the
-/// smallest of today's cores have.
-constexpr std::size_t kRingBytes = 256 * 1024;
+/// Bytes of line rings that stay in a core's second-level cache: half of it, and no less than half
+/// of the 512 KiB that the smallest of today's cores have. Larger caches serve several cores.
+std::size_t ring_bytes() {
+  constexpr std::size_t kLeast = 256 * 1024, kMost = 1024 * 1024;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (cache > 0) return std::clamp(static_cast<std::size_t>(cache) / 2, kLeast, kMost);
+#endif
+  return kLeast;
+}
 
 }  // namespace
 
@@ -25,7 +34,7 @@ std::size_t line_stride(int cells, std::size_t cell_bytes) {
 }
 
 int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes) {
-  const int cells = static_cast<int>(kRingBytes / cell_bytes) / lines;
+  const int cells = static_cast<int>(ring_bytes() / cell_bytes) / lines;
   const int widest = std::max(kStripStep, (cells - halo) / kStripStep * kStripStep);
   return round_up(divide_up(width, divide_up(width, widest)), kStripStep);
 }
