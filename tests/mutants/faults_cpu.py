@@ -250,7 +250,7 @@ CPU = [
     Fault("folded-middle-tap-lost", "kernels/cpu/separable/fold-inl.h",
           "if constexpr (kTaps % 2 != 0) {", "if constexpr (kTaps % 4 == 1) {"),
     Fault("folded-right-taps-in-the-order-of-the-left", "kernels/cpu/separable/fold-inl.h",
-          "lanes_from<kRightTap - kPair>", "lanes_from<kPair>"),
+          "right - kPair + v", "right + kPair + v"),
     Fault("folded-right-taps-of-the-left", "kernels/cpu/separable/fold-inl.h",
           "cells + taps - 1 - j + v * lanes", "cells + j + v * lanes"),
     Fault("separable-strips-all-the-first", "kernels/cpu/separable/passes-inl.h",

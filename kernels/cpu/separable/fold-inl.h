@@ -47,24 +47,25 @@ HWY_INLINE void load_window(D d, const float* from, RowCells<kVectors, D>& cells
 }
 
 /// Adds pairs kPair .. kPairs - 1 of taps: the first pair's left tap meets the first cell of
-/// `left`, and its right tap cell kRightTap of `right`.
-template <int kPairs, int kRightTap, int kPair = 0, int kVectors, class D>
-HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left,
-                           const RowCells<kVectors, D>& right, const float* weights,
-                           hn::Vec<D> (&sum)[kVectors]) {
+/// `left`, and its right tap the cell at `right`. Left taps are shifted out of the window and right
+/// ones loaded, as shifts alone would keep the units of additions waiting, and loads alone, nearly
+/// all of which lie in two lines of the cache, the cache.
+template <int kPairs, int kPair = 0, int kVectors, class D>
+HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left, const float* right,
+                           const float* weights, hn::Vec<D> (&sum)[kVectors]) {
   if constexpr (kPair < kPairs) {
     const auto weight = hn::Set(d, weights[kPair]);
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
       const auto one = lanes_from<kPair>(d, left[v], left[v + 1]);
-      const auto other = lanes_from<kRightTap - kPair>(d, right[v], right[v + 1]);
+      const auto other = hn::LoadU(d, right - kPair + v * static_cast<int>(hn::Lanes(d)));
       sum[v] = hn::MulAdd(weight, hn::Add(one, other), sum[v]);
     }
-    fold_pairs<kPairs, kRightTap, kPair + 1, kVectors>(d, left, right, weights, sum);
+    fold_pairs<kPairs, kPair + 1, kVectors>(d, left, right, weights, sum);
   }
 }
 
-/// Pairs that are added from two windows of cells, one at either end of what is left of the mask.
+/// Pairs that are added from a window of cells at the left end of what is left of the mask.
 inline constexpr int kWindowPairs = 4;
 
 /// Adds the last kTaps taps, or fewer, from one window of cells.
@@ -75,7 +76,7 @@ HWY_INLINE void fold_last_taps(D d, int taps, const float* cells, const float* w
     if (taps < kTaps) return fold_last_taps<kTaps - 1>(d, taps, cells, weights, sum);
   RowCells<kVectors, D> window;
   load_window<kVectors>(d, cells, window);
-  fold_pairs<kTaps / 2, kTaps - 1, 0, kVectors>(d, window, window, weights, sum);
+  fold_pairs<kTaps / 2, 0, kVectors>(d, window, cells + kTaps - 1, weights, sum);
   if constexpr (kTaps % 2 != 0) {
     const auto weight = hn::Set(d, weights[kTaps / 2]);
     HWY_UNROLL(8)
@@ -90,10 +91,9 @@ template <int kVectors, class D>
 HWY_INLINE void fold_windows(D d, const float* cells, const float* weights, int taps,
                              hn::Vec<D> (&sum)[kVectors]) {
   for (; taps > 2 * kWindowPairs + 1; taps -= 2 * kWindowPairs) {
-    RowCells<kVectors, D> left, right;
+    RowCells<kVectors, D> left;
     load_window<kVectors>(d, cells, left);
-    load_window<kVectors>(d, cells + taps - kWindowPairs, right);
-    fold_pairs<kWindowPairs, kWindowPairs - 1, 0, kVectors>(d, left, right, weights, sum);
+    fold_pairs<kWindowPairs, 0, kVectors>(d, left, cells + taps - 1, weights, sum);
     cells += kWindowPairs;
     weights += kWindowPairs;
   }
