@@ -5,8 +5,8 @@
 
 #include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/dots/coarsened_dots.h"
-#include "kernels/cpu/dots/separable_dots.h"
 #include "kernels/cpu/separable/areas.h"
+#include "kernels/cpu/separable/separable_dots.h"
 
 namespace convolve {
 namespace {

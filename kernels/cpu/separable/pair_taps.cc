@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kernels/cpu/dots/pair_taps.h"
+#include "kernels/cpu/separable/pair_taps.h"
+
+#include <algorithm>
 
 #include "kernels/core/base/round.h"
 
@@ -16,10 +18,10 @@ std::int32_t pair_of(const std::vector<std::int16_t>& weights, int first) {
 }
 
 /// The pairs of `weights` for an output whose samples begin with a pair, and for the next one,
-/// whose samples begin within it. There are as many pairs as `outputs` neighbours read.
-void pair_up(const std::vector<std::int16_t>& weights, int outputs, std::vector<std::int32_t>& even,
+/// whose samples begin within it: as many as both read, and at least `least`.
+void pair_up(const std::vector<std::int16_t>& weights, int least, std::vector<std::int32_t>& even,
              std::vector<std::int32_t>& odd) {
-  const int pairs = divide_up(static_cast<int>(weights.size()) + outputs - 1, 2);
+  const int pairs = std::max(divide_up(static_cast<int>(weights.size()) + 1, 2), least);
   for (int p = 0; p < pairs; ++p) {
     even.push_back(pair_of(weights, 2 * p));
     odd.push_back(pair_of(weights, 2 * p - 1));
@@ -35,8 +37,8 @@ PairTaps::PairTaps(const Mask& mask, const SeparableIntegers& weights)
       anchor_y_(mask.anchor_y),
       shift_(weights.shift),
       column_start_(weights.column_start) {
-  pair_up(weights.column, kPairRows, even_rows_, odd_rows_);
-  pair_up(weights.row, 2, even_columns_, odd_columns_);
+  pair_up(weights.column, kLeastRowPairs, even_rows_, odd_rows_);
+  pair_up(weights.row, 1, even_columns_, odd_columns_);
 }
 
 }  // namespace convolve

@@ -6,8 +6,8 @@
 #include "kernels/core/base/status.h"
 #include "kernels/core/base/view.h"
 #include "kernels/core/weights/separable_integers.h"
-#include "kernels/cpu/dots/pair_taps.h"
 #include "kernels/cpu/rows/row_filter.h"
+#include "kernels/cpu/separable/pair_taps.h"
 #include "kernels/cpu/workspace.h"
 
 namespace convolve {
@@ -20,12 +20,14 @@ class SeparableDots final : public RowFilter {
                                     const SeparableIntegers& weights, int workers);
 
   int strip_width() const override { return strip_width_; }
+  int row_step() const override { return rows_; }
 
   void filter(const RowTask& task, const Area& area, int worker) const override;
 
  private:
   PairTaps taps_;
   int strip_width_ = kStripStep;
+  int rows_ = 1;  ///< That are computed together.
   Workspaces workspaces_;
 };
 

@@ -11,8 +11,9 @@
 
 namespace convolve {
 
-/// Output rows that are computed together: they share pairs of lines.
-inline constexpr int kPairRows = 4;
+/// Pairs of lines that have weights at least, some of them zeros: rows that are computed together
+/// begin up to so many pairs after each other.
+inline constexpr int kLeastRowPairs = 3;
 
 /// A column and a row in whole numbers of 16 bits, packed as pairs. Immutable; owns its pairs.
 class PairTaps {
@@ -27,8 +28,10 @@ class PairTaps {
   int shift() const { return shift_; }
   std::int32_t column_start() const { return column_start_; }
 
-  /// Pairs of lines that kPairRows rows read: (0, 1), (2, 3), ...
-  int line_pairs() const { return static_cast<int>(even_rows_.size()); }
+  /// Pairs of lines that two neighbouring rows read: (0, 1), (2, 3), ...
+  int row_pairs() const { return static_cast<int>(even_rows_.size()); }
+  /// Lines of the pairs that `rows` rows read, an even number.
+  int window(int rows) const { return 2 * row_pairs() + rows - 2; }
   /// The weights of the first row for each pair of lines; the third row has them a pair later.
   const std::int32_t* even_rows() const { return even_rows_.data(); }
   /// The weights of the second row; the fourth row has them a pair later.

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+// The row pass of separable-dots: codes of a row from its column sums, as products of pairs of 16
+// bits.
+//
+// Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
+
+#if defined(CONVOLVE_PAIR_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CONVOLVE_PAIR_CODES_INL_H_
+#undef CONVOLVE_PAIR_CODES_INL_H_
+#else
+#define CONVOLVE_PAIR_CODES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/cpu/component_task.h"
+#include "kernels/cpu/dots/pair_product-inl.h"
+#include "kernels/cpu/lanes_from-inl.h"
+#include "kernels/cpu/rows/byte_codes-inl.h"
+#include "kernels/cpu/separable/pair_columns-inl.h"
+#include "kernels/cpu/separable/pair_taps.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace convolve {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+
+HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
+                           const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {
+  with_codes(task.epilogue, task.reciprocals, Sums::kRounded, [=](const auto& code_of) {
+    for (int x = 0; x < count; ++x) {
+      auto sum = static_cast<std::uint32_t>(start);
+      for (int j = 0; j < taps.width(); ++j)
+        sum += static_cast<std::uint32_t>(tap(taps.even_columns(), j) * sums[x + j]);
+      const auto word = hn::Set(Words(), static_cast<std::int32_t>(sum));
+      out[x] = static_cast<std::uint8_t>(hn::GetLane(code_of(word)));
+    }
+  });
+}
+
+#else
+
+/// Vectors of column sums that a step of the row pass reads: enough for its loads to take no longer
+/// than its products.
+constexpr int kRowVectors = 4;
+
+/// Totals of the even and of the odd outputs of each vector of sums.
+using RowTotals = hn::Vec<Words>[kRowVectors][2];
+
+/// Adds the products of a pair of columns to the totals of a vector of sums.
+HWY_INLINE void add_pair(hn::Vec<Pairs> sums, hn::Vec<Pairs> even, hn::Vec<Pairs> odd,
+                         hn::Vec<Words> (&totals)[2]) {
+  totals[0] = add_pair_products(totals[0], even, sums);
+  totals[1] = add_pair_products(totals[1], odd, sums);
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+/// Adds pairs kPair .. kPairs - 1 of some weights, of which the first begins at the sums `at`:
+/// shifted in registers, as nearly all loads of them would lie in two lines of the cache.
+template <int kPairs, int kPair = 0>
+HWY_INLINE void add_shifted_pairs(const PairWeights& weights,
+                                  const hn::Vec<Pairs> (&at)[kRowVectors + 1], RowTotals& totals) {
+  const auto even = set_pairs(weights.even[kPair]), odd = set_pairs(weights.odd[kPair]);
+  HWY_UNROLL(4)
+  for (int v = 0; v < kRowVectors; ++v)
+    add_pair(lanes_from<kPair>(Pairs(), at[v], at[v + 1]), even, odd, totals[v]);
+  if constexpr (kPair + 1 < kPairs) add_shifted_pairs<kPairs, kPair + 1>(weights, at, totals);
+}
+
+/// Adds kPairs pairs of weights, of which the first begins at `sums`.
+template <int kPairs>
+HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* sums,
+                              RowTotals& totals) {
+  const Pairs d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  hn::Vec<Pairs> at[kRowVectors + 1];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kRowVectors; ++v)
+    at[v] = hn::LoadU(d, sums + v * lanes);
+  // One pair needs no next vector, which could lie behind the line.
+  at[kRowVectors] = kPairs > 1 ? hn::LoadU(d, sums + kRowVectors * lanes) : hn::Zero(d);
+  add_shifted_pairs<kPairs>(weights, at, totals);
+}
+
+#else
+
+/// Adds kPairs pairs of weights, of which the first begins at `sums`.
+template <int kPairs>
+HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* sums,
+                              RowTotals& totals) {
+  const Pairs d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  // Hides that the next pairs lie a step further on: the compiler would keep in memory what it has
+  // loaded, as some of it is wanted again then.
+  asm("" : "+r"(sums));
+  HWY_UNROLL(4)
+  for (int j = 0; j < kPairs; ++j) {
+    const auto even = set_pairs(weights.even[j]), odd = set_pairs(weights.odd[j]);
+    HWY_UNROLL(4)
+    for (int v = 0; v < kRowVectors; ++v)
+      add_pair(load_pairs(sums + 2 * j + v * lanes), even, odd, totals[v]);
+  }
+}
+
+#endif
+
+/// Adds all pairs of the weights, four in a step as far as there are so many.
+HWY_INLINE void add_pairs(PairWeights weights, int pairs, const std::int16_t* sums,
+                          RowTotals& totals) {
+  for (; pairs >= 4; pairs -= 4, sums += 8) {
+    add_few_pairs<4>(weights, sums, totals);
+    weights.advance(4);
+  }
+  if (pairs == 3) return add_few_pairs<3>(weights, sums, totals);
+  if (pairs == 2) return add_few_pairs<2>(weights, sums, totals);
+  if (pairs == 1) return add_few_pairs<1>(weights, sums, totals);
+}
+
+/// Codes of `count` outputs of a row from its column sums. Even and odd outputs have vectors of
+/// their own and read the same pairs of sums, with weights a tap apart.
+HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
+                           const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {
+  const int pairs = taps.column_pairs();
+  const PairWeights weights{taps.even_columns(), taps.odd_columns()};
+  with_codes(task.epilogue, task.reciprocals, Sums::kRounded, [=](const auto& codes_of) HWY_ATTR {
+    const int lanes = static_cast<int>(hn::Lanes(Pairs()));
+    const auto first = hn::Set(Words(), start);
+    for (int x = 0; x < count; x += kRowVectors * lanes) {
+      RowTotals totals = {{first, first}, {first, first}, {first, first}, {first, first}};
+      add_pairs(weights, pairs, sums + x, totals);
+      HWY_UNROLL(2)
+      for (int v = 0; v < kRowVectors; v += 2) {
+        const hn::Vec<Words> codes[4] = {codes_of(totals[v][0]), codes_of(totals[v][1]),
+                                         codes_of(totals[v + 1][0]), codes_of(totals[v + 1][1])};
+        const int at = x + v * lanes;
+        if (at < count) store_codes(Bytes(), pack_even_and_odd(codes), count - at, out + at);
+      }
+    }
+  });
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace convolve
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
