@@ -120,12 +120,13 @@ class PageEnds : public ::testing::TestWithParam<PagedCase> {
   int runs_ = 0;
 };
 
-/// What the planner chooses, and the forms of kernel coarsened, which small pictures seldom get.
+/// What the planner chooses, and forms that small pictures seldom get.
 std::vector<Options> ways_to_filter(const TestMask& mask) {
   std::vector<Options> ways(1);
   // They multiply each tap, which takes long for thousands of them.
   if (mask.mask.width > 31) return ways;
-  for (const Form form : {Form::kCoarsened, Form::kCoarsenedDots}) {
+  for (const Form form :
+       {Form::kCoarsened, Form::kCoarsenedDots, Form::kSeparableAreas, Form::kSeparableDots}) {
     ways.emplace_back();
     ways.back().form = form;
   }

@@ -27,6 +27,7 @@ enum class Pixel {
   kAlphaLast,
   kPaddingFirst,
   kLumaAndChroma,
+  kLumaAndTwoChroma,
   kMacropixel,
   kMacropixelLuma,
   kMacropixelChroma
@@ -55,11 +56,14 @@ FrameFormat format_of(Pixel pixel, int width, int height) {
     case Pixel::kMacropixelChroma:
       return make(Arrangement::kYvyuChroma);
     case Pixel::kLumaAndChroma:
+    case Pixel::kLumaAndTwoChroma:
       break;
   }
-  FrameFormat format = make(Arrangement::kPacked4);
-  const Role roles[] = {Role::kChroma, Role::kLuma, Role::kAlpha, Role::kChroma};
-  for (int k = 0; k < 4; ++k) {
+  const bool four = pixel == Pixel::kLumaAndChroma;
+  FrameFormat format = make(four ? Arrangement::kPacked4 : Arrangement::kPacked3);
+  const Role roles[] = {Role::kChroma, Role::kLuma, four ? Role::kAlpha : Role::kChroma,
+                        Role::kChroma};
+  for (int k = 0; k < format.planes[0].component_count; ++k) {
     Component& component = format.planes[0].components[k];
     const Component of_role = make_component(roles[k], kU8, Levels::kLimited);
     component.role = of_role.role;
@@ -84,7 +88,7 @@ class Pixels : public ::testing::TestWithParam<Pixel> {
                  " border " + std::to_string(static_cast<int>(arguments.border)));
     const FrameFormat format = format_of(GetParam(), width, height);
     Options options;
-    options.form = Form::kCoarsenedDots;
+    options.form = form_;
     options.scale = arguments.scale;
     options.bias = arguments.bias;
     auto convolver = Convolver::create(format, mask.mask, options, device_);
@@ -110,6 +114,7 @@ class Pixels : public ::testing::TestWithParam<Pixel> {
     ASSERT_EQ(find_fault(made.view(), wanted.view(), tolerance), "");
   }
 
+  Form form_ = Form::kCoarsenedDots;
   std::shared_ptr<Device> device_;
 };
 
@@ -164,6 +169,40 @@ TEST_P(Pixels, OfSeveralStripsAreThoseOfTheReference) {
     expect_right_frame(9000, 5, *unit_gain_mask(side, side, 100), {});
 }
 
+class PixelsOfTwoPasses : public Pixels {
+ protected:
+  PixelsOfTwoPasses() { form_ = Form::kSeparableDots; }
+};
+
+// Of rows and columns with fewer taps than rows are computed together, of high masks, whose lines
+// are parted, and in rows that end with whole pairs of pixels or within one.
+TEST_P(PixelsOfTwoPasses, AreThoseOfTheReference) {
+  const std::vector<TestMaskPtr> masks = {random_rank1_mask(7, 5, Weights::kRational),
+                                          random_rank1_mask(2, 1, Weights::kRational),
+                                          random_rank1_mask(1, 3, Weights::kReal),
+                                          anchored(random_rank1_mask(12, 4, Weights::kReal), 11, 0),
+                                          anchored(random_rank1_mask(4, 9, Weights::kReal), 0, 8),
+                                          parsed_mask("gaussian:3"),
+                                          parsed_mask("gaussian:8")};
+  std::vector<int> widths = {127, 128, 129, 201, 402};
+  for (int width = 1; width <= 66; ++width)
+    widths.push_back(width);
+  int border = 0;
+  for (const TestMaskPtr& mask : masks)
+    for (const int width : widths) {
+      RunArguments arguments;
+      arguments.border = static_cast<Border>(border++ % kBorderCount);
+      if (border % 3 == 0) arguments.bias = 0.125;
+      expect_right_frame(width, 1 + border % 19, *mask, arguments);
+      if (HasFailure()) return;
+    }
+}
+
+TEST_P(PixelsOfTwoPasses, OfSeveralStripsAreThoseOfTheReference) {
+  for (const int side : {3, 20})
+    expect_right_frame(15000, 9, *random_rank1_mask(side, side, Weights::kReal), {});
+}
+
 // Reals that add up to 1 may round the other way near a tie alone.
 TEST_P(Pixels, OfRealsOfUnitGainAreNearThoseOfTheReference) {
   const TestMaskPtr mask = parsed_mask("motion:5,30");
@@ -191,8 +230,13 @@ TEST_P(Pixels, OutliveAnotherScale) {
 INSTANTIATE_TEST_SUITE_P(OfBytes, Pixels,
                          ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
                                            Pixel::kAlphaLast, Pixel::kPaddingFirst,
-                                           Pixel::kLumaAndChroma, Pixel::kMacropixel,
-                                           Pixel::kMacropixelLuma, Pixel::kMacropixelChroma));
+                                           Pixel::kLumaAndChroma, Pixel::kLumaAndTwoChroma,
+                                           Pixel::kMacropixel, Pixel::kMacropixelLuma,
+                                           Pixel::kMacropixelChroma));
+INSTANTIATE_TEST_SUITE_P(OfBytes, PixelsOfTwoPasses,
+                         ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
+                                           Pixel::kAlphaLast, Pixel::kLumaAndChroma,
+                                           Pixel::kLumaAndTwoChroma, Pixel::kMacropixel));
 
 }  // namespace
 }  // namespace convolve::testing

@@ -75,17 +75,18 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
 void CpuJob::set_epilogue(GroupPart& part, const PlaneFormat& plane, const Component& component,
                           const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
+  const Component& first = *std::find_if(plane.components, plane.components + plane.component_count,
+                                         [](const Component& any) { return any.filtered; });
   if (const DigitWeights* digits = weights_->as<DigitWeights>()) {
     part.digits = make_digit_epilogue(component, mask(), *digits, scale, bias, plan_.rational,
                                       DigitEpilogue::Quantiser::kBits);
-    const Component& first =
-        *std::find_if(plane.components, plane.components + plane.component_count,
-                      [](const Component& any) { return any.filtered; });
     part.shares_epilogue =
         share_epilogue(first, component, mask(), *digits, scale, bias, plan_.rational);
   } else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>()) {
     part.digits =
         make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
+    part.shares_epilogue =
+        component.black == first.black && component.max_code() == first.max_code();
   } else {
     part.digits.general = epilogue_of(component, arguments);
   }

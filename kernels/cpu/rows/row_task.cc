@@ -21,6 +21,11 @@ bool GroupTask::all_filtered() const {
   return std::all_of(parts, parts + count, [](const GroupPart& part) { return part.filtered; });
 }
 
+bool GroupTask::share_epilogue() const {
+  return std::all_of(parts, parts + count,
+                     [](const GroupPart& part) { return part.filtered && part.shares_epilogue; });
+}
+
 Area RowTask::area_of(int g, const Area& area) const {
   if (g == 0) return area;
   return {area.x / 2, area.y, divide_up(area.width, 2), area.height};

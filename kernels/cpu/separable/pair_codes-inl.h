@@ -13,6 +13,8 @@
 
 #include <hwy/highway.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cpu/component_task.h"
@@ -46,10 +48,14 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
 #else
 
 /// Vectors of column sums that a step of the row pass reads: enough for its loads to take no longer
-/// than its products.
+/// than its products, and for these not to wait for each other.
 constexpr int kRowVectors = 4;
 
-/// Totals of the even and of the odd outputs of each vector of sums.
+/// Outputs that two vectors of sums make, along pixels of kPixel bytes: whole pairs of pixels.
+template <int kPixel>
+inline constexpr int kRowStep = 2 * kColumnStep / (2 * kPixel) * (2 * kPixel);
+
+/// Totals of the even and of the odd pixels of each vector of sums.
 using RowTotals = hn::Vec<Words>[kRowVectors][2];
 
 /// Adds the products of a pair of columns to the totals of a vector of sums.
@@ -61,39 +67,61 @@ HWY_INLINE void add_pair(hn::Vec<Pairs> sums, hn::Vec<Pairs> even, hn::Vec<Pairs
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-/// Adds pairs kPair .. kPairs - 1 of some weights, of which the first begins at the sums `at`:
-/// shifted in registers, as nearly all loads of them would lie in two lines of the cache.
-template <int kPairs, int kPair = 0>
-HWY_INLINE void add_shifted_pairs(const PairWeights& weights,
-                                  const hn::Vec<Pairs> (&at)[kRowVectors + 1], RowTotals& totals) {
+/// The sums that a step of the row pass reads, and those behind each two vectors: where two vectors
+/// end with a cut pair of pixels, the next two begin before they end.
+template <int kPixel>
+struct RowSums {
+  static constexpr bool kCut = kRowStep<kPixel> < 2 * kColumnStep;
+  hn::Vec<Pairs> at[kCut ? kRowVectors + 2 : kRowVectors + 1];
+
+  /// Where vector `v` is among them; the one behind it follows.
+  static constexpr int index(int v) { return kCut ? v + v / 2 : v; }
+
+  /// Where vector number `i` of them begins.
+  static constexpr int offset(int i) {
+    return kCut ? i / 3 * kRowStep<kPixel> + i % 3 * kColumnStep : i * kColumnStep;
+  }
+};
+
+/// Adds pairs kPair .. kPairs - 1 of some weights, of which the first begins at the first of
+/// `sums`, and each of the others kPixel pairs later: shifted in registers, as nearly all loads of
+/// them would lie in two lines of the cache.
+template <int kPixel, int kPairs, int kPair = 0>
+HWY_INLINE void add_shifted_pairs(const PairWeights& weights, const RowSums<kPixel>& sums,
+                                  RowTotals& totals) {
   const auto even = set_pairs(weights.even[kPair]), odd = set_pairs(weights.odd[kPair]);
   HWY_UNROLL(4)
-  for (int v = 0; v < kRowVectors; ++v)
-    add_pair(lanes_from<kPair>(Pairs(), at[v], at[v + 1]), even, odd, totals[v]);
-  if constexpr (kPair + 1 < kPairs) add_shifted_pairs<kPairs, kPair + 1>(weights, at, totals);
+  for (int v = 0; v < kRowVectors; ++v) {
+    constexpr auto kAt = &RowSums<kPixel>::index;
+    add_pair(lanes_from<kPair * kPixel>(Pairs(), sums.at[kAt(v)], sums.at[kAt(v) + 1]), even, odd,
+             totals[v]);
+  }
+  if constexpr (kPair + 1 < kPairs)
+    add_shifted_pairs<kPixel, kPairs, kPair + 1>(weights, sums, totals);
 }
 
 /// Adds kPairs pairs of weights, of which the first begins at `sums`.
-template <int kPairs>
+template <int kPixel, int kPairs>
 HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* sums,
                               RowTotals& totals) {
   const Pairs d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  hn::Vec<Pairs> at[kRowVectors + 1];
-  HWY_UNROLL(4)
-  for (int v = 0; v < kRowVectors; ++v)
-    at[v] = hn::LoadU(d, sums + v * lanes);
+  RowSums<kPixel> row;
+  constexpr int kLast = RowSums<kPixel>::index(kRowVectors - 1) + 1;
+  HWY_UNROLL(6)
+  for (int i = 0; i < kLast; ++i)
+    row.at[i] = hn::LoadU(d, sums + RowSums<kPixel>::offset(i));
   // One pair needs no next vector, which could lie behind the line.
-  at[kRowVectors] = kPairs > 1 ? hn::LoadU(d, sums + kRowVectors * lanes) : hn::Zero(d);
-  add_shifted_pairs<kPairs>(weights, at, totals);
+  row.at[kLast] = kPairs > 1 ? hn::LoadU(d, sums + RowSums<kPixel>::offset(kLast)) : hn::Zero(d);
+  add_shifted_pairs<kPixel, kPairs>(weights, row, totals);
 }
 
 #else
 
 /// Adds kPairs pairs of weights, of which the first begins at `sums`.
-template <int kPairs>
+template <int kPixel, int kPairs>
 HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* sums,
                               RowTotals& totals) {
+  static_assert(kPixel == 1);
   const Pairs d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   // Hides that the next pairs lie a step further on: the compiler would keep in memory what it has
@@ -111,35 +139,73 @@ HWY_INLINE void add_few_pairs(const PairWeights& weights, const std::int16_t* su
 #endif
 
 /// Adds all pairs of the weights, four in a step as far as there are so many.
+template <int kPixel>
 HWY_INLINE void add_pairs(PairWeights weights, int pairs, const std::int16_t* sums,
                           RowTotals& totals) {
-  for (; pairs >= 4; pairs -= 4, sums += 8) {
-    add_few_pairs<4>(weights, sums, totals);
+  for (; pairs >= 4; pairs -= 4, sums += 8 * kPixel) {
+    add_few_pairs<kPixel, 4>(weights, sums, totals);
     weights.advance(4);
   }
-  if (pairs == 3) return add_few_pairs<3>(weights, sums, totals);
-  if (pairs == 2) return add_few_pairs<2>(weights, sums, totals);
-  if (pairs == 1) return add_few_pairs<1>(weights, sums, totals);
+  if (pairs == 3) return add_few_pairs<kPixel, 3>(weights, sums, totals);
+  if (pairs == 2) return add_few_pairs<kPixel, 2>(weights, sums, totals);
+  if (pairs == 1) return add_few_pairs<kPixel, 1>(weights, sums, totals);
+}
+
+#if CONVOLVE_PAIRED_PIXELS
+
+/// The packed bytes from which pack_pixels() takes codes: of each block of 16 four are of codes[0],
+/// the next ones of codes[1], and so on.
+template <int kPixel>
+constexpr std::array<std::uint8_t, 64> order_of_bytes() {
+  std::array<std::uint8_t, 64> order = {};
+  for (int i = 0; i < 64; ++i) {
+    const int odd = i / kPixel % 2, pair = i / (2 * kPixel) * kPixel + i % kPixel;
+    order[static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>(pair % 16 / 4 * 16 + pair / 16 * 8 + odd * 4 + pair % 4);
+  }
+  return order;
+}
+
+#endif
+
+/// The codes of even and odd pixels in two vectors of sums, in the order of their bytes:
+/// pack_even_and_odd() for pixels of kPixel bytes.
+template <int kPixel>
+HWY_INLINE hn::Vec<Bytes> pack_pixels(const hn::Vec<Words> (&codes)[4]) {
+  if constexpr (kPixel == 1) {
+    return pack_even_and_odd(codes);
+  } else {
+#if CONVOLVE_PAIRED_PIXELS
+    static constexpr auto kOrder = order_of_bytes<kPixel>();
+    hn::Vec<Bytes> order = hn::LoadU(Bytes(), kOrder.data()), packed = pack_words(codes);
+    // As for vpdpwssd, the compiler is not told of the instruction.
+    asm("vpermb %1, %2, %0" : "=v"(packed.raw) : "v"(packed.raw), "v"(order.raw));
+    return packed;
+#endif
+  }
 }
 
 /// Codes of `count` outputs of a row from its column sums. Even and odd outputs have vectors of
-/// their own and read the same pairs of sums, with weights a tap apart.
+/// their own and read the same pairs of sums, with weights a tap apart. Outputs are the bytes of
+/// pixels of kPixel components, whose sums are those of pair_up_pixels().
+template <int kPixel = 1>
 HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
                            const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {
   const int pairs = taps.column_pairs();
   const PairWeights weights{taps.even_columns(), taps.odd_columns()};
   with_codes(task.epilogue, task.reciprocals, Sums::kRounded, [=](const auto& codes_of) HWY_ATTR {
-    const int lanes = static_cast<int>(hn::Lanes(Pairs()));
+    constexpr int kStep = kRowStep<kPixel>;
     const auto first = hn::Set(Words(), start);
-    for (int x = 0; x < count; x += kRowVectors * lanes) {
+    for (int x = 0; x < count; x += kRowVectors / 2 * kStep) {
       RowTotals totals = {{first, first}, {first, first}, {first, first}, {first, first}};
-      add_pairs(weights, pairs, sums + x, totals);
+      add_pairs<kPixel>(weights, pairs, sums + x, totals);
       HWY_UNROLL(2)
       for (int v = 0; v < kRowVectors; v += 2) {
         const hn::Vec<Words> codes[4] = {codes_of(totals[v][0]), codes_of(totals[v][1]),
                                          codes_of(totals[v + 1][0]), codes_of(totals[v + 1][1])};
-        const int at = x + v * lanes;
-        if (at < count) store_codes(Bytes(), pack_even_and_odd(codes), count - at, out + at);
+        const int at = x + v / 2 * kStep;
+        // What a vector has more than whole pairs of pixels is overwritten by the next.
+        if (at < count) store_codes(Bytes(), pack_pixels<kPixel>(codes), count - at, out + at);
       }
     }
   });

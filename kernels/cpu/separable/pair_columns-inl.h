@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The column pass of separable-dots: sums of bytes down the columns, for several rows at once, as
-// products of pairs of 16 bits.
+// products of pairs of 16 bits. The bytes may be those of a component, or of all components of
+// pixels, where they lie.
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -13,10 +14,21 @@
 
 #include <hwy/highway.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/cpu/dots/pair_product-inl.h"
 #include "kernels/cpu/separable/pair_taps.h"
+
+/// 1 where pixels are filtered where they lie: an instruction set that shifts pairs in registers
+/// and whose shuffles take bytes from all over a vector.
+#undef CONVOLVE_PAIRED_PIXELS
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3_DL
+#define CONVOLVE_PAIRED_PIXELS 1
+#else
+#define CONVOLVE_PAIRED_PIXELS 0
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -135,14 +147,49 @@ HWY_INLINE void add_line_pairs(const std::uint8_t* const* lines, const PairTaps&
   add_last_line_pairs(lines + 2 * pairs, x, weights, sum);
 }
 
-/// Column sums of kRowsAtOnce rows, from codes `begin` .. `end` - 1 of each line that they read.
-/// Calls `fetch` with each column that begins a vector of sums.
-template <class Fetch>
+/// Columns of a step of sum_columns() along pixels of kPixel bytes: whole pairs of pixels.
+template <int kPixel>
+inline constexpr int kPixelColumnStep = kColumnStep / (2 * kPixel) * (2 * kPixel);
+
+#if CONVOLVE_PAIRED_PIXELS
+
+/// The lanes from which pair_up_pixels() takes sums.
+template <int kPixel>
+constexpr std::array<std::int16_t, kColumnStep> paired_order() {
+  std::array<std::int16_t, kColumnStep> order = {};
+  for (int i = 0; i < kPixelColumnStep<kPixel>; ++i)
+    order[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(
+        i / (2 * kPixel) * (2 * kPixel) + i % 2 * kPixel + i % (2 * kPixel) / 2);
+  return order;
+}
+
+#endif
+
+/// A vector of sums, those of the bytes of pixels side by side, with the sums of each byte of a
+/// pixel beside those of the next pixel's: a1 b1 c1 a2 b2 c2 become a1 a2 b1 b2 c1 c2, which the
+/// row pass takes as pairs.
+template <int kPixel>
+HWY_INLINE hn::Vec<Pairs> pair_up_pixels(hn::Vec<Pairs> sums) {
+  if constexpr (kPixel == 1) {
+    return sums;
+  } else {
+#if CONVOLVE_PAIRED_PIXELS
+    static constexpr auto kOrder = paired_order<kPixel>();
+    const auto order = hn::LoadU(Pairs(), kOrder.data());
+    return hn::Vec<Pairs>{_mm512_permutexvar_epi16(order.raw, sums.raw)};
+#endif
+  }
+}
+
+/// Column sums of kRowsAtOnce rows, from codes `begin` .. `end` - 1 of each line that they read,
+/// which are the bytes of pixels of kPixel components; see pair_up_pixels(). Calls `fetch` with
+/// each column that begins a vector of sums.
+template <int kPixel = 1, class Fetch>
 HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
                             int end, const Fetch& fetch, std::int16_t* const* sums) {
   const Pairs d;
   const auto start = hn::Set(Words(), taps.column_start());
-  for (int x = begin; x < end; x += kColumnStep) {
+  for (int x = begin; x < end; x += kPixelColumnStep<kPixel>) {
     fetch(x);
     ColumnSums sum;
     HWY_UNROLL(8)
@@ -152,9 +199,10 @@ HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& ta
     // Interleaved within blocks of 16 bytes, and put together within them again.
     HWY_UNROLL(8)
     for (int r = 0; r < kRowsAtOnce; ++r)
-      hn::Store(hn::ReorderDemote2To(d, hn::ShiftRightSame(sum.lower[r], taps.shift()),
-                                     hn::ShiftRightSame(sum.upper[r], taps.shift())),
-                d, sums[r] + x);
+      hn::StoreU(pair_up_pixels<kPixel>(
+                     hn::ReorderDemote2To(d, hn::ShiftRightSame(sum.lower[r], taps.shift()),
+                                          hn::ShiftRightSame(sum.upper[r], taps.shift()))),
+                 d, sums[r] + x);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "kernels/cpu/rows/walk_rows-inl.h"
 #include "kernels/cpu/separable/pair_codes-inl.h"
 #include "kernels/cpu/separable/pair_columns-inl.h"
+#include "kernels/cpu/separable/paired_pixels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace convolve {
@@ -113,6 +114,12 @@ class PairedRows {
 
 void filter_pairs(const RowTask& task, const PairTaps& taps, const Area& area,
                   const Workspace* workspaces) {
+#if CONVOLVE_PAIRED_PIXELS
+  const GroupTask& first = task.groups[0];
+  if (task.count == 1 && first.count < 4 && first.whole_pixels() && first.share_epilogue() &&
+      taps.window(kRowsAtOnce) <= kMostLinesOfPixels)
+    return filter_pixel_pairs(first, area, workspaces[0], taps);
+#endif
   walk_rows<PairedRows>(task, area, workspaces, taps);
 }
 
