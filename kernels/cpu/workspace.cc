@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -14,15 +15,19 @@
 namespace convolve {
 namespace {
 
+/// Rings take no more, however large the cache is: with 1 MiB the lines of a mask of 61 rows and
+/// three components are as long as the rows of 1080p.
+std::atomic<std::size_t> most_ring_bytes{1024 * 1024};
+
 /// Bytes of line rings that stay in a core's second-level cache: half of it, and no less than half
-/// of the 512 KiB that the smallest of today's cores have. Larger caches serve several cores.
+/// of the 512 KiB that the smallest of today's cores have.
 std::size_t ring_bytes() {
-  constexpr std::size_t kLeast = 256 * 1024, kMost = 1024 * 1024;
+  std::size_t bytes = 256 * 1024;
 #ifdef _SC_LEVEL2_CACHE_SIZE
   static const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  if (cache > 0) return std::clamp(static_cast<std::size_t>(cache) / 2, kLeast, kMost);
+  if (cache > 0) bytes = std::max(bytes, static_cast<std::size_t>(cache) / 2);
 #endif
-  return kLeast;
+  return std::min(bytes, most_ring_bytes.load());
 }
 
 }  // namespace
@@ -31,6 +36,10 @@ std::size_t line_stride(int cells, std::size_t cell_bytes) {
   constexpr std::size_t kCacheLine = 64;
   const std::size_t bytes = static_cast<std::size_t>(cells) * cell_bytes + kLineSlack;
   return ((bytes + kCacheLine - 1) / kCacheLine | 1) * kCacheLine;
+}
+
+void limit_rings(std::size_t bytes) {
+  most_ring_bytes = bytes;
 }
 
 int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes) {

@@ -61,6 +61,10 @@ std::size_t line_stride(int cells, std::size_t cell_bytes);
 /// stay in the cache; equal strips, as few as may be.
 int choose_strip_width(int width, int halo, int lines, std::size_t cell_bytes);
 
+/// From now on rings of lines take no more than `bytes`: for tests, whose pictures are to have
+/// several strips however large the cache is.
+void limit_rings(std::size_t bytes);
+
 /// Zeroed, aligned memory. kOutOfMemory if there is none.
 Result<hwy::AlignedFreeUniquePtr<std::byte[]>> allocate_lines(std::size_t bytes);
 

@@ -13,6 +13,7 @@
 
 #include "kernels/convolver.h"
 #include "kernels/core/plan/plan.h"
+#include "kernels/cpu/workspace.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/frame_buffer.h"
@@ -121,6 +122,7 @@ TEST_P(Folded, RowsAndColumnsAreFoldedEachForItself) {
 // Pictures that fill no vector, and of two strips with the higher mask, whose ghost cells lie at
 // the other end.
 TEST_P(Folded, PicturesOfAnyWidthAreThoseOfTheReference) {
+  limit_rings(256 * 1024);
   for (const SampleType& samples : {kU8, kU10High})
     for (const Arrangement arrangement :
          {Arrangement::kPacked1, Arrangement::kYuy2, Arrangement::kRgba})

@@ -15,6 +15,7 @@
 #include "kernels/core/plan/plan.h"
 #include "kernels/core/weights/digits.h"
 #include "kernels/core/weights/fast_fir.h"
+#include "kernels/cpu/workspace.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/frame_buffer.h"
@@ -30,6 +31,8 @@ constexpr int kRounds = 3;
 
 void expect_right_frames(const FrameFormat& format, const TestMask& mask, Border border,
                          int threads = 4, std::uint64_t seed = 5, const Options& options = {}) {
+  // With larger caches these pictures would be one strip.
+  limit_rings(256 * 1024);
   GuardedFrame source(format, 0, false), wanted(format, 0, false), made(format, 0, false);
   fill_frame(source.view(), seed);
   RunArguments arguments;
