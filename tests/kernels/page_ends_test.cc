@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -104,6 +105,7 @@ class PageEnds : public ::testing::TestWithParam<PagedCase> {
     auto convolver = Convolver::create(format, mask.mask, options, device_);
     // A form may not serve.
     if (options.form && convolver.status().code() == Code::kUnsupported) return;
+    if (options.form) ++served_[*options.form];
     ASSERT_TRUE(convolver.ok()) << convolver.status().message();
     ASSERT_TRUE(convolver.value()->run(source.view(), made.view(), arguments).ok());
     Tolerance tolerance;
@@ -118,6 +120,7 @@ class PageEnds : public ::testing::TestWithParam<PagedCase> {
 
   std::shared_ptr<Device> device_;
   int runs_ = 0;
+  std::map<Form, int> served_;
 };
 
 /// What the planner chooses, and forms that small pictures seldom get.
@@ -143,13 +146,16 @@ TEST_P(PageEnds, AreNotCrossed) {
                                           tap_mask(5, 3, 4, 2, 1),
                                           parsed_mask("gaussian:12")};
   for (const TestMaskPtr& mask : masks)
-    for (const int width : {1, 7, 33, 64, 129, 643})
+    for (const int width : {1, 7, 33, 64, 129, 643, 663})
       for (const int height : {1, 9})
         for (const Edge edge : {Edge::kBegin, Edge::kEnd})
           for (const Options& options : ways_to_filter(*mask)) {
             expect_right_frame(width, height, edge, *mask, options);
             if (HasFailure()) return;
           }
+  EXPECT_GT(served_[Form::kCoarsenedDots], 0);
+  EXPECT_GT(served_[Form::kSeparableAreas], 0);
+  EXPECT_EQ(served_[Form::kSeparableDots] > 0, GetParam().samples.bytes == 1);
 }
 
 class MacropixelEnds : public PageEnds {};

@@ -5,6 +5,7 @@
 // stay.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "kernels/convolver.h"
 #include "kernels/core/weights/digits.h"
+#include "kernels/cpu/workspace.h"
 #include "kernels/reference/reference.h"
 #include "tests/kernels/class_frames.h"
 #include "tests/kernels/frame_buffer.h"
@@ -19,6 +21,9 @@
 
 namespace convolve::testing {
 namespace {
+
+/// Rings of which no line is as long as a row of the wide pictures here.
+constexpr std::size_t kSmallRings = 128 * 1024;
 
 enum class Pixel {
   kTwo,
@@ -28,10 +33,26 @@ enum class Pixel {
   kPaddingFirst,
   kLumaAndChroma,
   kLumaAndTwoChroma,
+  kLumaAndFilteredAlpha,
   kMacropixel,
   kMacropixelLuma,
   kMacropixelChroma
 };
+
+/// Luma of all codes and alpha, both black at 0: a bias is added to luma alone.
+FrameFormat luma_and_filtered_alpha(int width, int height) {
+  FrameFormat format = make_format(Arrangement::kPacked2, kU8, Levels::kFull, width, height);
+  const Role roles[] = {Role::kLuma, Role::kAlpha};
+  for (int k = 0; k < 2; ++k) {
+    Component& component = format.planes[0].components[k];
+    const Component of_role = make_component(roles[k], kU8, Levels::kFull);
+    component.role = of_role.role;
+    component.black = of_role.black;
+    component.range = of_role.range;
+    component.filtered = true;
+  }
+  return format;
+}
 
 /// Colours, or luma and chroma, whose black levels differ, with alpha in their midst.
 FrameFormat format_of(Pixel pixel, int width, int height) {
@@ -55,6 +76,8 @@ FrameFormat format_of(Pixel pixel, int width, int height) {
       return make(Arrangement::kUyvyLuma);
     case Pixel::kMacropixelChroma:
       return make(Arrangement::kYvyuChroma);
+    case Pixel::kLumaAndFilteredAlpha:
+      return luma_and_filtered_alpha(width, height);
     case Pixel::kLumaAndChroma:
     case Pixel::kLumaAndTwoChroma:
       break;
@@ -165,6 +188,7 @@ TEST_P(Pixels, OfUnitGainAreThoseOfTheReference) {
 }
 
 TEST_P(Pixels, OfSeveralStripsAreThoseOfTheReference) {
+  limit_rings(kSmallRings);
   for (const int side : {3, 5, 7})
     expect_right_frame(9000, 5, *unit_gain_mask(side, side, 100), {});
 }
@@ -199,8 +223,9 @@ TEST_P(PixelsOfTwoPasses, AreThoseOfTheReference) {
 }
 
 TEST_P(PixelsOfTwoPasses, OfSeveralStripsAreThoseOfTheReference) {
+  limit_rings(kSmallRings);
   for (const int side : {3, 20})
-    expect_right_frame(15000, 9, *random_rank1_mask(side, side, Weights::kReal), {});
+    expect_right_frame(9000, 9, *random_rank1_mask(side, side, Weights::kReal), {});
 }
 
 // Reals that add up to 1 may round the other way near a tie alone.
@@ -231,12 +256,13 @@ INSTANTIATE_TEST_SUITE_P(OfBytes, Pixels,
                          ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
                                            Pixel::kAlphaLast, Pixel::kPaddingFirst,
                                            Pixel::kLumaAndChroma, Pixel::kLumaAndTwoChroma,
-                                           Pixel::kMacropixel, Pixel::kMacropixelLuma,
-                                           Pixel::kMacropixelChroma));
+                                           Pixel::kLumaAndFilteredAlpha, Pixel::kMacropixel,
+                                           Pixel::kMacropixelLuma, Pixel::kMacropixelChroma));
 INSTANTIATE_TEST_SUITE_P(OfBytes, PixelsOfTwoPasses,
                          ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
                                            Pixel::kAlphaLast, Pixel::kLumaAndChroma,
-                                           Pixel::kLumaAndTwoChroma, Pixel::kMacropixel));
+                                           Pixel::kLumaAndTwoChroma, Pixel::kLumaAndFilteredAlpha,
+                                           Pixel::kMacropixel));
 
 }  // namespace
 }  // namespace convolve::testing

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/core/base/round.h"
+#include "kernels/core/weights/arithmetic.h"
 #include "kernels/core/weights/box.h"
 #include "kernels/cpu/box/box_bytes.h"
 #include "kernels/cpu/job/cpu_job.h"
@@ -85,8 +86,9 @@ void CpuJob::set_epilogue(GroupPart& part, const PlaneFormat& plane, const Compo
   } else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>()) {
     part.digits =
         make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
-    part.shares_epilogue =
-        component.black == first.black && component.max_code() == first.max_code();
+    part.shares_epilogue = component.black == first.black &&
+                           component.max_code() == first.max_code() &&
+                           bias_code(component, bias) == bias_code(first, bias);
   } else {
     part.digits.general = epilogue_of(component, arguments);
   }

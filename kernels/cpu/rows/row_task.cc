@@ -21,7 +21,7 @@ bool GroupTask::all_filtered() const {
   return std::all_of(parts, parts + count, [](const GroupPart& part) { return part.filtered; });
 }
 
-bool GroupTask::share_epilogue() const {
+bool GroupTask::one_epilogue_serves() const {
   return std::all_of(parts, parts + count,
                      [](const GroupPart& part) { return part.filtered && part.shares_epilogue; });
 }

@@ -33,8 +33,8 @@ struct GroupTask {
   void add(const GroupPart& part);
   bool any_filtered() const;
   bool all_filtered() const;
-  /// True if all parts are filtered, and with one epilogue.
-  bool share_epilogue() const;
+  /// True if all parts are filtered, and the epilogue of one serves all.
+  bool one_epilogue_serves() const;
   /// True if the parts are all samples of a pixel.
   bool whole_pixels() const {
     const int bytes = parts[0].task.sample_bytes;

@@ -48,8 +48,8 @@ HWY_INLINE void load_window(D d, const float* from, RowCells<kVectors, D>& cells
 
 /// Adds pairs kPair .. kPairs - 1 of taps: the first pair's left tap meets the first cell of
 /// `left`, and its right tap the cell at `right`. Left taps are shifted out of the window and right
-/// ones loaded, as shifts alone would keep the units of additions waiting, and loads alone, nearly
-/// all of which lie in two lines of the cache, the cache.
+/// ones loaded: with shifts alone additions would wait for the unit that shifts, and with loads
+/// alone for the cache, as nearly all loads lie in two of its lines.
 template <int kPairs, int kPair = 0, int kVectors, class D>
 HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left, const float* right,
                            const float* weights, hn::Vec<D> (&sum)[kVectors]) {
@@ -65,10 +65,10 @@ HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left, const float* 
   }
 }
 
-/// Pairs that are added from a window of cells at the left end of what is left of the mask.
+/// Pairs whose left taps are shifted out of one window of cells.
 inline constexpr int kWindowPairs = 4;
 
-/// Adds the last kTaps taps, or fewer, from one window of cells.
+/// Adds the last kTaps taps, or fewer, whose left taps lie in one window of cells.
 template <int kTaps, int kVectors, class D>
 HWY_INLINE void fold_last_taps(D d, int taps, const float* cells, const float* weights,
                                hn::Vec<D> (&sum)[kVectors]) {

@@ -67,17 +67,18 @@ HWY_INLINE void add_pair(hn::Vec<Pairs> sums, hn::Vec<Pairs> even, hn::Vec<Pairs
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-/// The sums that a step of the row pass reads, and those behind each two vectors: where two vectors
-/// end with a cut pair of pixels, the next two begin before they end.
+/// What a step of the row pass loads: its vectors of sums, and the vector behind them. Where two
+/// vectors end within a pair of pixels the next two begin before they end, and each two have a
+/// vector of their own behind them.
 template <int kPixel>
 struct RowSums {
   static constexpr bool kCut = kRowStep<kPixel> < 2 * kColumnStep;
   hn::Vec<Pairs> at[kCut ? kRowVectors + 2 : kRowVectors + 1];
 
-  /// Where vector `v` is among them; the one behind it follows.
+  /// The index of the step's vector `v`; the one behind it follows.
   static constexpr int index(int v) { return kCut ? v + v / 2 : v; }
 
-  /// Where vector number `i` of them begins.
+  /// The sum with which at[i] begins.
   static constexpr int offset(int i) {
     return kCut ? i / 3 * kRowStep<kPixel> + i % 3 * kColumnStep : i * kColumnStep;
   }
@@ -92,8 +93,8 @@ HWY_INLINE void add_shifted_pairs(const PairWeights& weights, const RowSums<kPix
   const auto even = set_pairs(weights.even[kPair]), odd = set_pairs(weights.odd[kPair]);
   HWY_UNROLL(4)
   for (int v = 0; v < kRowVectors; ++v) {
-    constexpr auto kAt = &RowSums<kPixel>::index;
-    add_pair(lanes_from<kPair * kPixel>(Pairs(), sums.at[kAt(v)], sums.at[kAt(v) + 1]), even, odd,
+    const int at = RowSums<kPixel>::index(v);
+    add_pair(lanes_from<kPair * kPixel>(Pairs(), sums.at[at], sums.at[at + 1]), even, odd,
              totals[v]);
   }
   if constexpr (kPair + 1 < kPairs)

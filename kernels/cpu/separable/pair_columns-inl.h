@@ -106,8 +106,8 @@ HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const Pai
   }
 }
 
-/// Adds the pairs of lines before the first that all rows read. `lines` and `weights`: those of
-/// line pair kPair.
+/// Adds the pairs of lines before the first that all rows read. `lines`: all of them. `weights`:
+/// those of line pair kPair.
 template <int kPair = 0>
 HWY_INLINE void add_first_line_pairs(const std::uint8_t* const* lines, int x, PairWeights& weights,
                                      ColumnSums& sum) {
@@ -118,7 +118,9 @@ HWY_INLINE void add_first_line_pairs(const std::uint8_t* const* lines, int x, Pa
   }
 }
 
-/// Adds the pairs of lines after the last that all rows read, which `lines` begin with.
+/// Adds the pairs of lines after the last that all rows read. `lines` begin with the first of these
+/// pairs. `weights`: those that would meet line pair kPair of them, behind the last, so that rows 2
+/// and 3 take the last.
 template <int kPair = 0>
 HWY_INLINE void add_last_line_pairs(const std::uint8_t* const* lines, int x, PairWeights& weights,
                                     ColumnSums& sum) {

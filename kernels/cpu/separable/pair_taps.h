@@ -11,8 +11,8 @@
 
 namespace convolve {
 
-/// Pairs of lines that have weights at least, some of them zeros: rows that are computed together
-/// begin up to so many pairs after each other.
+/// The fewest pairs of lines that have weights; those beyond the mask are zeros. Of the rows that
+/// are computed together the last ones begin so many pairs after the first at most.
 inline constexpr int kLeastRowPairs = 3;
 
 /// A column and a row in whole numbers of 16 bits, packed as pairs. Immutable; owns its pairs.
@@ -30,7 +30,7 @@ class PairTaps {
 
   /// Pairs of lines that two neighbouring rows read: (0, 1), (2, 3), ...
   int row_pairs() const { return static_cast<int>(even_rows_.size()); }
-  /// Lines of the pairs that `rows` rows read, an even number.
+  /// Lines of the pairs that `rows` rows read, where `rows` is even.
   int window(int rows) const { return 2 * row_pairs() + rows - 2; }
   /// The weights of the first row for each pair of lines; the third row has them a pair later.
   const std::int32_t* even_rows() const { return even_rows_.data(); }

@@ -116,9 +116,9 @@ void filter_pairs(const RowTask& task, const PairTaps& taps, const Area& area,
                   const Workspace* workspaces) {
 #if CONVOLVE_PAIRED_PIXELS
   const GroupTask& first = task.groups[0];
-  if (task.count == 1 && first.count < 4 && first.whole_pixels() && first.share_epilogue() &&
+  if (task.count == 1 && first.count < 4 && first.whole_pixels() && first.one_epilogue_serves() &&
       taps.window(kRowsAtOnce) <= kMostLinesOfPixels)
-    return filter_pixel_pairs(first, area, workspaces[0], taps);
+    return filter_paired_pixels(first, area, workspaces[0], taps);
 #endif
   walk_rows<PairedRows>(task, area, workspaces, taps);
 }
@@ -150,7 +150,8 @@ Result<SeparableDots> SeparableDots::make(const FrameFormat& format, const Mask&
   shape.strip_width = std::min(made.strip_width_, round_up(extent.width, kStripStep)) + halo;
   shape.source_width = shape.strip_width;
   shape.source_lines = extent.parts * window;
-  // The codes of each part and the sums of one.
+  // The codes of each part and the sums of one; or the sums of pixels, a line for each part, and
+  // behind them lines of which the last step of the row pass may read more sums than there are.
   shape.intermediate_lines = (extent.parts + 1) * made.rows_;
   shape.table_lines = window;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);

@@ -27,7 +27,7 @@ class SeparableDots final : public RowFilter {
  private:
   PairTaps taps_;
   int strip_width_ = kStripStep;
-  int rows_ = 1;  ///< That are computed together.
+  int rows_ = 1;  ///< Rows that are computed together.
   Workspaces workspaces_;
 };
 
