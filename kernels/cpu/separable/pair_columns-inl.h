@@ -87,8 +87,8 @@ struct ColumnSums {
 };
 
 /// Adds the pair of `lines`, which meets the first of `weights` in rows 0 and 1, to rows kFirst ..
-/// kEnd - 1. Rows 2 and 3 begin a pair after those, and so take the weights of the pair before;
-/// rows 4 and 5 begin another pair later.
+/// kEnd - 1, both even numbers. Rows 2 and 3 begin a pair after those, and so take the weights of
+/// the pair before; rows 4 and 5 begin another pair later.
 template <int kFirst, int kEnd>
 HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const PairWeights& weights,
                               ColumnSums& sum) {
@@ -98,11 +98,14 @@ HWY_INLINE void add_line_pair(const std::uint8_t* const* lines, int x, const Pai
   const auto second = hn::PromoteTo(d, hn::LoadU(d_codes, lines[1] + x));
   const auto low = hn::InterleaveLower(d, first, second);
   const auto high = hn::InterleaveUpper(d, first, second);
-  HWY_UNROLL(8)
-  for (int r = kFirst; r < kEnd; ++r) {
-    const auto pair = set_pairs((r % 2 == 0 ? weights.even : weights.odd)[-(r / 2)]);
-    sum.lower[r] = add_pair_products(sum.lower[r], low, pair);
-    sum.upper[r] = add_pair_products(sum.upper[r], high, pair);
+  HWY_UNROLL(4)
+  for (int later = kFirst / 2; later < kEnd / 2; ++later) {
+    const int even_row = 2 * later, odd_row = even_row + 1;
+    const auto even = set_pairs(*(weights.even - later)), odd = set_pairs(*(weights.odd - later));
+    sum.lower[even_row] = add_pair_products(sum.lower[even_row], low, even);
+    sum.upper[even_row] = add_pair_products(sum.upper[even_row], high, even);
+    sum.lower[odd_row] = add_pair_products(sum.lower[odd_row], low, odd);
+    sum.upper[odd_row] = add_pair_products(sum.upper[odd_row], high, odd);
   }
 }
 
