@@ -123,7 +123,8 @@ class PageEnds : public ::testing::TestWithParam<PagedCase> {
   std::map<Form, int> served_;
 };
 
-/// What the planner chooses, and forms that small pictures seldom get.
+/// Options by which a mask is filtered: those with which the planner chooses the form, and those
+/// that ask for forms which it seldom chooses for pictures as small as these.
 std::vector<Options> ways_to_filter(const TestMask& mask) {
   std::vector<Options> ways(1);
   // They multiply each tap, which takes long for thousands of them.

@@ -179,7 +179,8 @@ HWY_INLINE hn::Vec<Bytes> pack_pixels(const hn::Vec<Words> (&codes)[4]) {
 #if CONVOLVE_PAIRED_PIXELS
     static constexpr auto kOrder = order_of_bytes<kPixel>();
     hn::Vec<Bytes> order = hn::LoadU(Bytes(), kOrder.data()), packed = pack_words(codes);
-    // As for vpdpwssd, the compiler is not told of the instruction.
+    // Highway's options for this target do not let the compiler use AVX-512 VBMI, although every
+    // processor of the target has it. So the instruction is written out.
     asm("vpermb %1, %2, %0" : "=v"(packed.raw) : "v"(packed.raw), "v"(order.raw));
     return packed;
 #endif
@@ -205,7 +206,8 @@ HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
         const hn::Vec<Words> codes[4] = {codes_of(totals[v][0]), codes_of(totals[v][1]),
                                          codes_of(totals[v + 1][0]), codes_of(totals[v + 1][1])};
         const int at = x + v / 2 * kStep;
-        // What a vector has more than whole pairs of pixels is overwritten by the next.
+        // Of pixels of three bytes only 60 of the 64 codes are right. The next store begins behind
+        // these 60 and overwrites the other four.
         if (at < count) store_codes(Bytes(), pack_pixels<kPixel>(codes), count - at, out + at);
       }
     }
