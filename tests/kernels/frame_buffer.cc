@@ -44,7 +44,7 @@ Component make_component(Role role, const SampleType& samples, Levels levels) {
 
 const char* arrangement_name(Arrangement arrangement) {
   static const char* const kNames[] = {"1ch",  "2ch",  "3ch",  "4ch",  "rgba", "xrgb",
-                                       "i420", "nv12", "yuy2", "uyvy", "yvyu"};
+                                       "i420", "nv12", "yuy2", "uyvy", "yvyu", "uyvy-all"};
   return kNames[static_cast<int>(arrangement)];
 }
 
@@ -99,12 +99,13 @@ FrameFormat make_format(Arrangement arrangement, const SampleType& samples, Leve
       add(planes[0], chroma, 1, 4, half_width, height);
       add(planes[0], chroma, 3, 4, half_width, height);
       break;
+    case Arrangement::kUyvy:
     case Arrangement::kUyvyLuma:
       add(planes[0], luma, 1, 2, width, height);
       add(planes[0], chroma, 0, 4, half_width, height);
       add(planes[0], chroma, 2, 4, half_width, height);
       for (Component& component : planes[0].components)
-        component.filtered = component.role == Role::kLuma;
+        component.filtered = arrangement == Arrangement::kUyvy || component.role == Role::kLuma;
       break;
     case Arrangement::kYvyuChroma:
       add(planes[0], luma, 0, 2, width, height);

@@ -41,6 +41,7 @@ enum class Arrangement : int {
   kYuy2,        ///< Luma and chroma of different steps in one plane.
   kUyvyLuma,    ///< The same with chroma first, which is copied,
   kYvyuChroma,  ///< and with chroma exchanged, and luma copied.
+  kUyvy,        ///< With chroma first, and all of it filtered.
 };
 const char* arrangement_name(Arrangement arrangement);
 

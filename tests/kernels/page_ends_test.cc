@@ -161,30 +161,36 @@ TEST_P(PageEnds, AreNotCrossed) {
 
 class MacropixelEnds : public PageEnds {};
 
-// Where luma and chroma share an epilogue a step reads the macropixels of several columns at once.
-// Some of these rows end where one does.
+// A step may read the macropixels of several columns at once. Some of these rows end where one
+// does.
 TEST_P(MacropixelEnds, AreNotCrossed) {
-  Options options;
-  options.form = Form::kCoarsenedDots;
+  Options dots, separable_dots;
+  dots.form = Form::kCoarsenedDots;
+  separable_dots.form = Form::kSeparableDots;
   for (const int side : {3, 5, 7})
     for (int width = 60; width <= 80; width += 2)
       for (const Edge edge : {Edge::kBegin, Edge::kEnd}) {
-        expect_right_frame(width, 9, edge, *unit_gain_mask(side, side, 100), options);
+        expect_right_frame(width, 9, edge, *unit_gain_mask(side, side, 100), dots);
+        expect_right_frame(width, 9, edge, *random_rank1_mask(side, side, Weights::kReal),
+                           separable_dots);
         if (HasFailure()) return;
       }
+  EXPECT_GT(served_[Form::kCoarsenedDots], 0);
+  EXPECT_GT(served_[Form::kSeparableDots], 0);
 }
 
 std::vector<PagedCase> all_cases() {
   std::vector<PagedCase> cases;
-  for (int a = 0; a <= static_cast<int>(Arrangement::kYvyuChroma); ++a)
+  for (int a = 0; a <= static_cast<int>(Arrangement::kUyvy); ++a)
     for (const SampleType& samples : {kU8, kU10High, kU16Big})
       cases.push_back({static_cast<Arrangement>(a), samples});
   return cases;
 }
 
 std::string name_of(const ::testing::TestParamInfo<PagedCase>& test) {
-  std::string name = std::string("A") + arrangement_name(test.param.arrangement) + "_";
-  for (const char c : std::string(test.param.samples.name))
+  std::string name = "A";
+  for (const char c :
+       std::string(arrangement_name(test.param.arrangement)) + "_" + test.param.samples.name)
     if (c != '-') name += c;
   return name;
 }
@@ -193,7 +199,8 @@ INSTANTIATE_TEST_SUITE_P(Frames, PageEnds, ::testing::ValuesIn(all_cases()), nam
 INSTANTIATE_TEST_SUITE_P(Frames, MacropixelEnds,
                          ::testing::Values(PagedCase{Arrangement::kYuy2, kU8},
                                            PagedCase{Arrangement::kUyvyLuma, kU8},
-                                           PagedCase{Arrangement::kYvyuChroma, kU8}),
+                                           PagedCase{Arrangement::kYvyuChroma, kU8},
+                                           PagedCase{Arrangement::kUyvy, kU8}),
                          name_of);
 
 }  // namespace

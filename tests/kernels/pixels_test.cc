@@ -35,6 +35,7 @@ enum class Pixel {
   kLumaAndTwoChroma,
   kLumaAndFilteredAlpha,
   kMacropixel,
+  kMacropixelChromaFirst,
   kMacropixelLuma,
   kMacropixelChroma
 };
@@ -72,6 +73,8 @@ FrameFormat format_of(Pixel pixel, int width, int height) {
       return make(Arrangement::kXrgb);
     case Pixel::kMacropixel:
       return make(Arrangement::kYuy2);
+    case Pixel::kMacropixelChromaFirst:
+      return make(Arrangement::kUyvy);
     case Pixel::kMacropixelLuma:
       return make(Arrangement::kUyvyLuma);
     case Pixel::kMacropixelChroma:
@@ -222,10 +225,28 @@ TEST_P(PixelsOfTwoPasses, AreThoseOfTheReference) {
     }
 }
 
+// A row of sums takes most room under a mask of few rows and many columns.
+TEST_P(PixelsOfTwoPasses, UnderWideMasksAreThoseOfTheReference) {
+  const TestMaskPtr mask = random_rank1_mask(101, 3, Weights::kRational);
+  for (const int anchor : {0, 50, 100})
+    for (const int width : {2, 50, 384, 768})
+      for (int border = 0; border < kBorderCount; ++border) {
+        RunArguments arguments;
+        arguments.border = static_cast<Border>(border);
+        expect_right_frame(width, 9, *anchored(mask, anchor, 1), arguments);
+        if (HasFailure()) return;
+      }
+}
+
 TEST_P(PixelsOfTwoPasses, OfSeveralStripsAreThoseOfTheReference) {
   limit_rings(kSmallRings);
+  int border = 0;
   for (const int side : {3, 20})
-    expect_right_frame(9000, 9, *random_rank1_mask(side, side, Weights::kReal), {});
+    for (const int width : {9000, 4608}) {
+      RunArguments arguments;
+      arguments.border = static_cast<Border>(border++ % kBorderCount);
+      expect_right_frame(width, 9, *random_rank1_mask(side, side, Weights::kReal), arguments);
+    }
 }
 
 // Reals that add up to 1 may round the other way near a tie alone.
@@ -257,12 +278,14 @@ INSTANTIATE_TEST_SUITE_P(OfBytes, Pixels,
                                            Pixel::kAlphaLast, Pixel::kPaddingFirst,
                                            Pixel::kLumaAndChroma, Pixel::kLumaAndTwoChroma,
                                            Pixel::kLumaAndFilteredAlpha, Pixel::kMacropixel,
-                                           Pixel::kMacropixelLuma, Pixel::kMacropixelChroma));
+                                           Pixel::kMacropixelChromaFirst, Pixel::kMacropixelLuma,
+                                           Pixel::kMacropixelChroma));
 INSTANTIATE_TEST_SUITE_P(OfBytes, PixelsOfTwoPasses,
                          ::testing::Values(Pixel::kTwo, Pixel::kThree, Pixel::kFour,
                                            Pixel::kAlphaLast, Pixel::kLumaAndChroma,
                                            Pixel::kLumaAndTwoChroma, Pixel::kLumaAndFilteredAlpha,
-                                           Pixel::kMacropixel));
+                                           Pixel::kMacropixel, Pixel::kMacropixelChromaFirst,
+                                           Pixel::kMacropixelLuma, Pixel::kMacropixelChroma));
 
 }  // namespace
 }  // namespace convolve::testing

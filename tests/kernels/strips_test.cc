@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Arrangements, Strips,
                          ::testing::Values(Arrangement::kPacked1, Arrangement::kPacked3,
                                            Arrangement::kRgba, Arrangement::kNv12,
                                            Arrangement::kYuy2, Arrangement::kUyvyLuma,
-                                           Arrangement::kYvyuChroma),
+                                           Arrangement::kYvyuChroma, Arrangement::kUyvy),
                          [](const auto& test) {
                            std::string name;
                            for (const char c : std::string(arrangement_name(test.param)))

@@ -18,6 +18,13 @@ constexpr int kAreasPerWorker = 4;
 /// Least rows of an area: below, converting its halo costs as much as filtering it.
 constexpr int kMinBandRows = 16;
 
+/// The first of a plane's components that is filtered and `wanted`; there is one.
+template <class Wanted>
+const Component& first_filtered(const PlaneFormat& plane, const Wanted& wanted) {
+  return *std::find_if(plane.components, plane.components + plane.component_count,
+                       [&](const Component& any) { return any.filtered && wanted(any); });
+}
+
 /// `alpha`, made for the whole alpha plane, as it lies below a component `shift` coarser.
 ComponentTask on_grid_of(const ComponentTask& component, ComponentTask alpha, GridShift shift) {
   alpha.src_pitch *= 1 << shift.y;
@@ -76,16 +83,18 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
 void CpuJob::set_epilogue(GroupPart& part, const PlaneFormat& plane, const Component& component,
                           const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
-  const Component& first = *std::find_if(plane.components, plane.components + plane.component_count,
-                                         [](const Component& any) { return any.filtered; });
   if (const DigitWeights* digits = weights_->as<DigitWeights>()) {
     part.digits = make_digit_epilogue(component, mask(), *digits, scale, bias, plan_.rational,
                                       DigitEpilogue::Quantiser::kBits);
+    const Component& first = first_filtered(plane, [](const Component& /*any*/) { return true; });
     part.shares_epilogue =
         share_epilogue(first, component, mask(), *digits, scale, bias, plan_.rational);
   } else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>()) {
     part.digits =
         make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
+    // Luma and chroma of a macropixel, whose steps differ, have row passes of their own.
+    const Component& first =
+        first_filtered(plane, [&](const Component& any) { return any.step == component.step; });
     part.shares_epilogue = component.black == first.black &&
                            component.max_code() == first.max_code() &&
                            bias_code(component, bias) == bias_code(first, bias);

@@ -96,7 +96,6 @@ class PixelRows {
   }
 
   void copy_ghosts(const std::uint8_t* pixels, int begin, int end, std::uint8_t* line) const {
-    if constexpr (kMacropixels) return copy_macropixel_ghosts(pixels, begin, end, line);
     for (int i = begin; i < end;) {
       const GhostRun run = ghost_run(first_.border, x_ + i, first_.width, end - i);
       if (run.column == kNoSignal) {
@@ -108,22 +107,18 @@ class PixelRows {
       }
       i += run.length;
     }
+    if (kMacropixels && first_.border != Border::kZero) copy_luma_ghosts(pixels, begin, end, line);
   }
 
-  /// Luma's borders repeat its samples in another order than those of chroma repeat macropixels.
-  void copy_macropixel_ghosts(const std::uint8_t* pixels, int begin, int end,
-                              std::uint8_t* line) const {
-    for (int i = begin; i < end; ++i) {
-      const int chroma = border_index(first_.border, x_ + i, first_.width);
-      if (chroma == kNoSignal) {
-        fill_black(i, i + 1, line);
-        continue;
-      }
-      std::memcpy(line + i * kBytes, pixels + std::ptrdiff_t{chroma} * kBytes, kBytes);
-      for (int k = 0; k < 2; ++k) {
-        const int luma = border_index(first_.border, 2 * (x_ + i) + k, 2 * first_.width);
-        line[i * kBytes + 2 * k + luma_byte_] = pixels[std::ptrdiff_t{2} * luma + luma_byte_];
-      }
+  /// The luma of macropixels `begin` .. `end` - 1 outside of the picture: borders repeat its
+  /// samples in another order than macropixels.
+  void copy_luma_ghosts(const std::uint8_t* pixels, int begin, int end, std::uint8_t* line) const {
+    for (int i = 2 * begin; i < 2 * end;) {
+      const GhostRun run = ghost_run(first_.border, 2 * x_ + i, 2 * first_.width, 2 * end - i);
+      for (int j = 0; j < run.length; ++j)
+        line[2 * (i + j) + luma_byte_] =
+            pixels[std::ptrdiff_t{2} * (run.column + run.step * j) + luma_byte_];
+      i += run.length;
     }
   }
 

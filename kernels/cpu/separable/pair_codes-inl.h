@@ -189,7 +189,7 @@ HWY_INLINE hn::Vec<Bytes> pack_pixels(const hn::Vec<Words> (&codes)[4]) {
 
 /// Codes of `count` outputs of a row from its column sums. Even and odd outputs have vectors of
 /// their own and read the same pairs of sums, with weights a tap apart. Outputs are the bytes of
-/// pixels of kPixel components, whose sums are those of pair_up_pixels().
+/// pixels of kPixel components, whose sums lie as in PixelSums.
 template <int kPixel = 1>
 HWY_INLINE void finish_row(const ComponentTask& task, const std::int16_t* sums,
                            const PairTaps& taps, std::int32_t start, int count, std::uint8_t* out) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 // The column pass of separable-dots: sums of bytes down the columns, for several rows at once, as
 // products of pairs of 16 bits. The bytes may be those of a component, or of all components of
-// pixels, where they lie.
+// pixels where they lie (pixel_sums-inl.h).
 //
 // Included once for each instruction set (see Highway's foreach_target.h), hence the guard.
 
@@ -14,7 +14,6 @@
 
 #include <hwy/highway.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -48,16 +47,21 @@ constexpr int kColumnStep = 1;
 /// Output rows that are computed together.
 constexpr int kRowsAtOnce = 4;
 
-template <class Fetch>
+/// Where the sums of each row go, those of all columns side by side.
+struct SumLines {
+  std::int16_t* line[kRowsAtOnce];
+};
+
+template <class Sums, class Fetch>
 HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
-                            int end, const Fetch& fetch, std::int16_t* const* sums) {
+                            int end, const Fetch& fetch, const Sums& sums) {
   for (int r = 0; r < kRowsAtOnce; ++r)
     for (int x = begin; x < end; ++x) {
       if (r == 0) fetch(x);
       std::int32_t sum = taps.column_start();
       for (int i = 0; i < taps.height(); ++i)
         sum += tap(taps.even_rows(), i) * lines[r + i][x];
-      sums[r][x] = static_cast<std::int16_t>(sum >> taps.shift());
+      sums.line[r][x] = static_cast<std::int16_t>(sum >> taps.shift());
     }
 }
 
@@ -152,49 +156,26 @@ HWY_INLINE void add_line_pairs(const std::uint8_t* const* lines, const PairTaps&
   add_last_line_pairs(lines + 2 * pairs, x, weights, sum);
 }
 
-/// Columns of a step of sum_columns() along pixels of kPixel bytes: whole pairs of pixels.
-template <int kPixel>
-inline constexpr int kPixelColumnStep = kColumnStep / (2 * kPixel) * (2 * kPixel);
+/// Where the sums of each row go, those of all columns side by side.
+struct SumLines {
+  static constexpr int kStep = kColumnStep;
 
-#if CONVOLVE_PAIRED_PIXELS
-
-/// The lanes from which pair_up_pixels() takes sums.
-template <int kPixel>
-constexpr std::array<std::int16_t, kColumnStep> paired_order() {
-  std::array<std::int16_t, kColumnStep> order = {};
-  for (int i = 0; i < kPixelColumnStep<kPixel>; ++i)
-    order[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(
-        i / (2 * kPixel) * (2 * kPixel) + i % 2 * kPixel + i % (2 * kPixel) / 2);
-  return order;
-}
-
-#endif
-
-/// A vector of sums, those of the bytes of pixels side by side, with the sums of each byte of a
-/// pixel beside those of the next pixel's: a1 b1 c1 a2 b2 c2 become a1 a2 b1 b2 c1 c2, which the
-/// row pass takes as pairs.
-template <int kPixel>
-HWY_INLINE hn::Vec<Pairs> pair_up_pixels(hn::Vec<Pairs> sums) {
-  if constexpr (kPixel == 1) {
-    return sums;
-  } else {
-#if CONVOLVE_PAIRED_PIXELS
-    static constexpr auto kOrder = paired_order<kPixel>();
-    const auto order = hn::LoadU(Pairs(), kOrder.data());
-    return hn::Vec<Pairs>{_mm512_permutexvar_epi16(order.raw, sums.raw)};
-#endif
+  HWY_INLINE void store(hn::Vec<Pairs> sums, int row, int x) const {
+    hn::StoreU(sums, Pairs(), line[row] + x);
   }
-}
 
-/// Column sums of kRowsAtOnce rows, from codes `begin` .. `end` - 1 of each line that they read,
-/// which are the bytes of pixels of kPixel components; see pair_up_pixels(). Calls `fetch` with
-/// each column that begins a vector of sums.
-template <int kPixel = 1, class Fetch>
+  std::int16_t* line[kRowsAtOnce];
+};
+
+/// Column sums of kRowsAtOnce rows, from codes `begin` .. `end` - 1 of each line that they read.
+/// Calls `fetch` with each column that begins a vector of sums, and gives each row's vector to
+/// `sums`, whose kStep says how many columns of it are wanted: the next one begins behind these.
+template <class Sums, class Fetch>
 HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& taps, int begin,
-                            int end, const Fetch& fetch, std::int16_t* const* sums) {
+                            int end, const Fetch& fetch, const Sums& sums) {
   const Pairs d;
   const auto start = hn::Set(Words(), taps.column_start());
-  for (int x = begin; x < end; x += kPixelColumnStep<kPixel>) {
+  for (int x = begin; x < end; x += Sums::kStep) {
     fetch(x);
     ColumnSums sum;
     HWY_UNROLL(8)
@@ -204,10 +185,9 @@ HWY_INLINE void sum_columns(const std::uint8_t* const* lines, const PairTaps& ta
     // Interleaved within blocks of 16 bytes, and put together within them again.
     HWY_UNROLL(8)
     for (int r = 0; r < kRowsAtOnce; ++r)
-      hn::StoreU(pair_up_pixels<kPixel>(
-                     hn::ReorderDemote2To(d, hn::ShiftRightSame(sum.lower[r], taps.shift()),
-                                          hn::ShiftRightSame(sum.upper[r], taps.shift()))),
-                 d, sums[r] + x);
+      sums.store(hn::ReorderDemote2To(d, hn::ShiftRightSame(sum.lower[r], taps.shift()),
+                                      hn::ShiftRightSame(sum.upper[r], taps.shift())),
+                 r, x);
   }
 }
 

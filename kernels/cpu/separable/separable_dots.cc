@@ -46,7 +46,7 @@ class PairedRows {
         source_(task_, area.x - taps.anchor_x(), columns_, {kColumnStep, kColumnStep}),
         ahead_(task, group, area) {
     for (int r = 0; r < kRows; ++r)
-      sums_[r] = workspace.intermediate.at<std::int16_t>(task_.count * kRows + r);
+      sums_.line[r] = workspace.intermediate.at<std::int16_t>(task_.count * kRows + r);
   }
 
   void filter(int y, int rows, const std::uint8_t* (*codes)[kMaxComponents]) {
@@ -62,7 +62,7 @@ class PairedRows {
                                          : workspace_.intermediate.at<std::uint8_t>(k * kRows + r);
         codes[r][k] = part.filtered ? out : line(k, y + r + taps_.anchor_y()) + taps_.anchor_x();
         if (part.filtered)
-          finish_row(part.task, sums_[r], taps_, part.digits.start, area_.width, out);
+          finish_row(part.task, sums_.line[r], taps_, part.digits.start, area_.width, out);
       }
     }
   }
@@ -108,17 +108,14 @@ class PairedRows {
   int top_;  ///< Picture row of the first line.
   SourceRows source_;
   RowsAhead ahead_;
-  std::int16_t* sums_[kRows];
+  SumLines sums_;
   int loaded_ = 0;  ///< Lines.
 };
 
 void filter_pairs(const RowTask& task, const PairTaps& taps, const Area& area,
                   const Workspace* workspaces) {
 #if CONVOLVE_PAIRED_PIXELS
-  const GroupTask& first = task.groups[0];
-  if (task.count == 1 && first.count < 4 && first.whole_pixels() && first.one_epilogue_serves() &&
-      taps.window(kRowsAtOnce) <= kMostLinesOfPixels)
-    return filter_paired_pixels(first, area, workspaces[0], taps);
+  if (filter_paired_pixels(task, area, workspaces, taps)) return;
 #endif
   walk_rows<PairedRows>(task, area, workspaces, taps);
 }
@@ -151,7 +148,9 @@ Result<SeparableDots> SeparableDots::make(const FrameFormat& format, const Mask&
   shape.source_width = shape.strip_width;
   shape.source_lines = extent.parts * window;
   // The codes of each part and the sums of one; or the sums of pixels, a line for each part, and
-  // behind them lines of which the last step of the row pass may read more sums than there are.
+  // behind them lines of which the last step of the row pass may read more sums than there are; or
+  // in the workspaces of both groups two lines of sums of macropixels for each row, as luma has
+  // twice the halo, and a line of codes.
   shape.intermediate_lines = (extent.parts + 1) * made.rows_;
   shape.table_lines = window;
   Result<Workspaces> workspaces = Workspaces::make(shape, workers, extent.groups);
