@@ -18,7 +18,8 @@
 // step in flight hide; with more digits, or without sparse products, the products and the reads of
 // weights from shared memory.
 //
-// The two forms have sources of their own, as their kernels take long to compile.
+// The two forms, and of the first one the kernels that make codes in doubles, have sources of their
+// own, as kernels take long to compile.
 #pragma once
 
 #include <type_traits>
@@ -111,6 +112,21 @@ TensorKernel select_window(const TensorArguments& a, const Select& select) {
   if (window.product_row_groups == 3) return select(OctetProducts<3, 4, true>{});
   return window.row_groups == 3 ? select(OctetProducts<2, 3, true>{})
                                 : select(OctetProducts<2, 4, true>{});
+}
+
+/// The kernel of form tensor-octets for these products by kFloat or kDouble.
+template <class Products, WideQuantiser kQuantiser>
+TensorKernel select_octet_digits(const TensorArguments& a) {
+  // Planes of two components come with planes of one (P010), which take the same kernel. A kernel
+  // for planes of one alone would be no faster.
+  switch (a.digits) {
+    case 1:
+      return tensor_octets_kernel<typename Products::template Sums<kQuantiser, 1>, 2>;
+    case 2:
+      return tensor_octets_kernel<typename Products::template Sums<kQuantiser, 2>, 2>;
+    default:
+      return tensor_octets_kernel<typename Products::template Sums<kQuantiser, 3>, 2>;
+  }
 }
 
 }  // namespace
