@@ -112,44 +112,50 @@ HWY_INLINE GhostRun ghost_run(Border border, int x, int width, int most) {
 }
 
 /// Fills cells `begin` to `end` - 1 of a line that begins at column `x` of picture row `row`: they
-/// lie outside of the picture, and cells `inside` to `after` - 1 hold what is in it.
-template <class Real, class Stored>
+/// lie outside of the picture, and cells `inside` to `after` - 1 hold what is in it. kTurns
+/// components take turns in the task's one: what is beside them comes from whole pixels.
+template <int kTurns, class Real, class Stored>
 void fill_ghost_cells(const ComponentTask& task, int row, int x, int begin, int end, int inside,
                       int after, Real* line) {
   for (int i = begin; i < end;) {
-    const GhostRun run = ghost_run(task.border, x + i, task.width, end - i);
-    const int first = run.column - x, last = first + run.step * (run.length - 1);
+    const GhostRun run =
+        ghost_run(task.border, (x + i) / kTurns, task.width / kTurns, (end - i) / kTurns);
+    const int first = run.column * kTurns - x, step = run.step * kTurns;
+    const int last = first + step * (run.length - 1);
     if (run.column == kNoSignal) {
-      std::fill_n(line + i, run.length, Real(0));
+      std::fill_n(line + i, run.length * kTurns, Real(0));
     } else if (std::min(first, last) >= inside && std::max(first, last) < after) {
       for (int j = 0; j < run.length; ++j)
-        line[i + j] = line[first + run.step * j];
+        for (int k = 0; k < kTurns; ++k)
+          line[i + j * kTurns + k] = line[first + step * j + k];
     } else {
       // A strip of a wide picture has not the columns at its other end.
       const std::uint8_t* const samples = task.src_row(row);
-      for (int j = 0; j < run.length; ++j) {
-        const std::ptrdiff_t column = run.column + run.step * j;
-        const Stored stored = read_sample<Stored>(samples + column * task.step);
-        line[i + j] = static_cast<Real>(decode_sample(stored, task.layout) - task.black);
-      }
+      for (int j = 0; j < run.length; ++j)
+        for (int k = 0; k < kTurns; ++k) {
+          const std::ptrdiff_t column = x + first + step * j + k;
+          const Stored stored = read_sample<Stored>(samples + column * task.step);
+          line[i + j * kTurns + k] =
+              static_cast<Real>(decode_sample(stored, task.layout) - task.black);
+        }
     }
-    i += run.length;
+    i += run.length * kTurns;
   }
 }
 
 /// Fills `line` with `count` cells of picture row `row` from column `x` on, of which cells `inside`
 /// to `after` - 1 lie in the picture: they come from `samples`, where theirs lie side by side.
-template <class Real, class Stored>
+template <int kTurns, class Real, class Stored>
 HWY_INLINE void convert_line(const ComponentTask& task, int row, int x, int count, int inside,
                              int after, const std::uint8_t* samples, Real* line) {
   convert_samples<Real, Stored>(task, samples, after - inside, line + inside);
-  fill_ghost_cells<Real, Stored>(task, row, x, 0, inside, inside, after, line);
-  fill_ghost_cells<Real, Stored>(task, row, x, after, count, inside, after, line);
+  fill_ghost_cells<kTurns, Real, Stored>(task, row, x, 0, inside, inside, after, line);
+  fill_ghost_cells<kTurns, Real, Stored>(task, row, x, after, count, inside, after, line);
 }
 
 /// Fills `line` with `count` cells of picture row `y` from column `x` on; either may lie outside
-/// the picture. `samples` is scratch for `count` samples.
-template <class Real, class Stored>
+/// the picture. `samples` is scratch for `count` samples. kTurns: see fill_ghost_cells().
+template <int kTurns = 1, class Real, class Stored>
 void load_line(const ComponentTask& task, int y, int x, int count, Real* line, Stored* samples) {
   const int row = border_index(task.border, y, task.height);
   if (row == kNoSignal) {
@@ -165,7 +171,7 @@ void load_line(const ComponentTask& task, int y, int x, int count, Real* line, S
     gather_samples(task, from, x + inside, after - inside, samples);
     from = reinterpret_cast<const std::uint8_t*>(samples);
   }
-  convert_line<Real, Stored>(task, row, x, count, inside, after, from, line);
+  convert_line<kTurns, Real, Stored>(task, row, x, count, inside, after, from, line);
 }
 
 }  // namespace HWY_NAMESPACE

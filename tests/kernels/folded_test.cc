@@ -122,14 +122,14 @@ TEST_P(Folded, RowsAndColumnsAreFoldedEachForItself) {
 // Pictures that fill no vector, and of two strips with the higher mask, whose ghost cells lie at
 // the other end.
 TEST_P(Folded, PicturesOfAnyWidthAreThoseOfTheReference) {
-  limit_rings(256 * 1024);
+  limit_rings(96 * 1024);
   for (const SampleType& samples : {kU8, kU10High})
     for (const Arrangement arrangement :
-         {Arrangement::kPacked1, Arrangement::kYuy2, Arrangement::kRgba})
-      for (const int width : {3, 7, 801}) {
+         {Arrangement::kPacked1, Arrangement::kPacked2, Arrangement::kYuy2, Arrangement::kRgba})
+      for (const int width : {1, 3, 7, 801}) {
         SCOPED_TRACE(std::string(samples.name) + " " + std::to_string(width));
         const FrameFormat format = make_format(arrangement, samples, Levels::kLimited, width, 9);
-        for (const int height : {5, 61})
+        for (const int height : {5, 21})
           expect_right_frame(GetParam(), Accumulator::kFloat32, format,
                              *product_mask(8, height, 3, true, true), Border::kWrap, 2);
         if (HasFailure()) return;
@@ -144,6 +144,23 @@ TEST_P(Folded, RealsInFloatAreNearThoseOfTheReference) {
   expect_right_frame(GetParam(), Accumulator::kFloat32,
                      make_format(Arrangement::kPacked1, kU16, Levels::kFull, 301, 40),
                      *parsed_mask("gaussian:15"), Border::kMirror, 1, tolerance);
+}
+
+// Pixels of two words are filtered as one line only where that gives both their codes.
+TEST_P(Folded, PixelsOfTwoMayHaveBlackLevelsThatDiffer) {
+  for (const SampleType& samples : {kU8, kU10High, kU16Big}) {
+    SCOPED_TRACE(samples.name);
+    FrameFormat format = make_format(Arrangement::kPacked2, samples, Levels::kLimited, 131, 26);
+    Component& second = format.planes[0].components[1];
+    const Component chroma = make_component(Role::kChroma, samples, Levels::kLimited);
+    second.role = chroma.role;
+    second.black = chroma.black;
+    second.range = chroma.range;
+    ASSERT_NE(second.black, format.planes[0].components[0].black);
+    for (const Border border : {Border::kZero, Border::kMirror})
+      expect_right_frame(GetParam(), Accumulator::kFloat32, format,
+                         *product_mask(7, 9, 3, true, true), border, 1);
+  }
 }
 
 // Components that are copied lie between those that are filtered.

@@ -13,6 +13,10 @@ struct SampleLayout {
   int shift = 0;          ///< Unused low bits below the code.
   bool swap = false;      ///< Two-byte samples in the other byte order than the machine's.
   int max_code = 0xFFFF;  ///< 2^depth - 1: the code's bits, counted from `shift` on.
+
+  CONVOLVE_HD friend constexpr bool operator==(const SampleLayout& a, const SampleLayout& b) {
+    return a.shift == b.shift && a.swap == b.swap && a.max_code == b.max_code;
+  }
 };
 
 // Bits outside the depth do not count when read, whatever a producer left there.

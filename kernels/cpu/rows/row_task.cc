@@ -26,6 +26,20 @@ bool GroupTask::one_epilogue_serves() const {
                      [](const GroupPart& part) { return part.filtered && part.shares_epilogue; });
 }
 
+bool GroupTask::pixels_of_two() const {
+  return count == 2 && whole_pixels() && one_epilogue_serves() &&
+         parts[0].task.layout == parts[1].task.layout;
+}
+
+GroupTask GroupTask::in_turn() const {
+  GroupTask line;
+  line.add(parts[0]);
+  ComponentTask& samples = line.parts[0].task;
+  samples.width *= count;
+  samples.step = samples.sample_bytes;
+  return line;
+}
+
 Area RowTask::area_of(int g, const Area& area) const {
   if (g == 0) return area;
   return {area.x / 2, area.y, divide_up(area.width, 2), area.height};

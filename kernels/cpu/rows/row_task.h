@@ -42,6 +42,10 @@ struct GroupTask {
     return count > 1 && count * bytes == parts[0].task.step &&
            parts[count - 1].task.src - parts[0].task.src == (count - 1) * bytes;
   }
+  /// True if the parts are the two samples of a pixel, and what is made of one serves the other.
+  bool pixels_of_two() const;
+  /// The samples of pixels_of_two() as those of one part, twice as wide, which lies alone.
+  GroupTask in_turn() const;
   /// True if the samples of the one part lie side by side.
   bool lies_alone() const { return count == 1 && parts[0].task.step == parts[0].task.sample_bytes; }
 };

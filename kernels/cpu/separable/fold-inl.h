@@ -47,21 +47,22 @@ HWY_INLINE void load_window(D d, const float* from, RowCells<kVectors, D>& cells
 }
 
 /// Adds pairs kPair .. kPairs - 1 of taps: the first pair's left tap meets the first cell of
-/// `left`, and its right tap the cell at `right`. Left taps are shifted out of the window and right
-/// ones loaded: with shifts alone additions would wait for the unit that shifts, and with loads
-/// alone for the cache, as nearly all loads lie in two of its lines.
-template <int kPairs, int kPair = 0, int kVectors, class D>
+/// `left`, and its right tap the cell at `right`; taps meet cells kTurns apart. Left taps are
+/// shifted out of the window and right ones loaded: with shifts alone additions would wait for the
+/// unit that shifts, and with loads alone for the cache, as nearly all loads lie in two of its
+/// lines.
+template <int kTurns, int kPairs, int kPair = 0, int kVectors, class D>
 HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left, const float* right,
                            const float* weights, hn::Vec<D> (&sum)[kVectors]) {
   if constexpr (kPair < kPairs) {
     const auto weight = hn::Set(d, weights[kPair]);
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v) {
-      const auto one = lanes_from<kPair>(d, left[v], left[v + 1]);
-      const auto other = hn::LoadU(d, right - kPair + v * static_cast<int>(hn::Lanes(d)));
+      const auto one = lanes_from<kTurns * kPair>(d, left[v], left[v + 1]);
+      const auto other = hn::LoadU(d, right - kTurns * kPair + v * static_cast<int>(hn::Lanes(d)));
       sum[v] = hn::MulAdd(weight, hn::Add(one, other), sum[v]);
     }
-    fold_pairs<kPairs, kPair + 1, kVectors>(d, left, right, weights, sum);
+    fold_pairs<kTurns, kPairs, kPair + 1, kVectors>(d, left, right, weights, sum);
   }
 }
 
@@ -69,41 +70,43 @@ HWY_INLINE void fold_pairs(D d, const RowCells<kVectors, D>& left, const float* 
 inline constexpr int kWindowPairs = 4;
 
 /// Adds the last kTaps taps, or fewer, whose left taps lie in one window of cells.
-template <int kTaps, int kVectors, class D>
+template <int kTurns, int kTaps, int kVectors, class D>
 HWY_INLINE void fold_last_taps(D d, int taps, const float* cells, const float* weights,
                                hn::Vec<D> (&sum)[kVectors]) {
   if constexpr (kTaps > 1)
-    if (taps < kTaps) return fold_last_taps<kTaps - 1>(d, taps, cells, weights, sum);
+    if (taps < kTaps) return fold_last_taps<kTurns, kTaps - 1>(d, taps, cells, weights, sum);
   RowCells<kVectors, D> window;
   load_window<kVectors>(d, cells, window);
-  fold_pairs<kTaps / 2, 0, kVectors>(d, window, cells + kTaps - 1, weights, sum);
+  fold_pairs<kTurns, kTaps / 2, 0, kVectors>(d, window, cells + kTurns * (kTaps - 1), weights, sum);
   if constexpr (kTaps % 2 != 0) {
+    constexpr int kMiddle = kTurns * (kTaps / 2);
     const auto weight = hn::Set(d, weights[kTaps / 2]);
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v)
-      sum[v] = hn::MulAdd(weight, lanes_from<kTaps / 2>(d, window[v], window[v + 1]), sum[v]);
+      sum[v] = hn::MulAdd(weight, lanes_from<kMiddle>(d, window[v], window[v + 1]), sum[v]);
   }
 }
 
 /// As fold_taps(), for floats in so many vectors that a window reads no more than a line's slack
 /// behind its cells.
-template <int kVectors, class D>
+template <int kTurns, int kVectors, class D>
 HWY_INLINE void fold_windows(D d, const float* cells, const float* weights, int taps,
                              hn::Vec<D> (&sum)[kVectors]) {
   for (; taps > 2 * kWindowPairs + 1; taps -= 2 * kWindowPairs) {
     RowCells<kVectors, D> left;
     load_window<kVectors>(d, cells, left);
-    fold_pairs<kWindowPairs, 0, kVectors>(d, left, cells + taps - 1, weights, sum);
-    cells += kWindowPairs;
+    fold_pairs<kTurns, kWindowPairs, 0, kVectors>(d, left, cells + kTurns * (taps - 1), weights,
+                                                  sum);
+    cells += kTurns * kWindowPairs;
     weights += kWindowPairs;
   }
-  fold_last_taps<2 * kWindowPairs + 1>(d, taps, cells, weights, sum);
+  fold_last_taps<kTurns, 2 * kWindowPairs + 1>(d, taps, cells, weights, sum);
 }
 
 #endif
 
-/// Adds the products of `taps` taps to `sum`.
-template <int kVectors, class D, class Real>
+/// Adds the products of `taps` taps, which meet cells kTurns apart, to `sum`.
+template <int kTurns, int kVectors, class D, class Real>
 HWY_INLINE void fold_taps(D d, const Real* cells, const Real* weights, int taps,
                           hn::Vec<D> (&sum)[kVectors]) {
   const int lanes = static_cast<int>(hn::Lanes(d));
@@ -113,19 +116,19 @@ HWY_INLINE void fold_taps(D d, const Real* cells, const Real* weights, int taps,
     HWY_UNROLL(8)
     for (int v = 0; v < kVectors; ++v)
       sum[v] = hn::MulAdd(weight,
-                          hn::Add(hn::LoadU(d, cells + j + v * lanes),
-                                  hn::LoadU(d, cells + taps - 1 - j + v * lanes)),
+                          hn::Add(hn::LoadU(d, cells + kTurns * j + v * lanes),
+                                  hn::LoadU(d, cells + kTurns * (taps - 1 - j) + v * lanes)),
                           sum[v]);
   }
   if (taps % 2 == 0) return;
   const auto weight = hn::Set(d, weights[j]);
   HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v)
-    sum[v] = hn::MulAdd(weight, hn::LoadU(d, cells + j + v * lanes), sum[v]);
+    sum[v] = hn::MulAdd(weight, hn::LoadU(d, cells + kTurns * j + v * lanes), sum[v]);
 }
 
 /// kVectors vectors of the sums of a row from `cells` on, weighted by `taps` taps.
-template <int kVectors, class D, class Real = hn::TFromD<D>>
+template <int kTurns, int kVectors, class D, class Real = hn::TFromD<D>>
 HWY_INLINE void fold_row_tile(D d, const Real* cells, const Real* weights, int taps, Real* sums) {
   hn::Vec<D> sum[kVectors];
   HWY_UNROLL(8)
@@ -133,11 +136,11 @@ HWY_INLINE void fold_row_tile(D d, const Real* cells, const Real* weights, int t
     sum[v] = hn::Zero(d);
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   if constexpr (kVectors > 1 && sizeof(Real) == sizeof(float))
-    fold_windows(d, cells, weights, taps, sum);
+    fold_windows<kTurns>(d, cells, weights, taps, sum);
   else
-    fold_taps(d, cells, weights, taps, sum);
+    fold_taps<kTurns>(d, cells, weights, taps, sum);
 #else
-  fold_taps(d, cells, weights, taps, sum);
+  fold_taps<kTurns>(d, cells, weights, taps, sum);
 #endif
   HWY_UNROLL(8)
   for (int v = 0; v < kVectors; ++v)
@@ -145,8 +148,9 @@ HWY_INLINE void fold_row_tile(D d, const Real* cells, const Real* weights, int t
 }
 
 /// Fills `sums` with `count` sums of the cells from `cells` on, weighted by the symmetric row
-/// `taps`. Touches at most kLineSlack bytes behind either.
-template <class Real>
+/// `taps`. kTurns components take turns, each of which has sums of its own. Touches at most
+/// kLineSlack bytes behind either.
+template <int kTurns, class Real>
 void fold_row(const Real* cells, const MaskTaps& taps, int count, Real* sums) {
   const hn::ScalableTag<Real> d;
   static_assert(kStripStep % (kFoldedRowVectors * hn::MaxLanes(d)) == 0);
@@ -154,9 +158,9 @@ void fold_row(const Real* cells, const MaskTaps& taps, int count, Real* sums) {
   const auto* const weights = taps.weights<Real>();
   int x = 0;
   for (; x + step <= count; x += step)
-    fold_row_tile<kFoldedRowVectors>(d, cells + x, weights, taps.width(), sums + x);
+    fold_row_tile<kTurns, kFoldedRowVectors>(d, cells + x, weights, taps.width(), sums + x);
   for (; x < count; x += static_cast<int>(hn::Lanes(d)))
-    fold_row_tile<1>(d, cells + x, weights, taps.width(), sums + x);
+    fold_row_tile<kTurns, 1>(d, cells + x, weights, taps.width(), sums + x);
 }
 
 /// Vectors of kBlockRows lines: a tile of sums, or what it reads.

@@ -25,17 +25,18 @@ HWY_BEFORE_NAMESPACE();
 namespace convolve {
 namespace HWY_NAMESPACE {
 
-/// Fills `sums` with `width` sums of the line `cells`, which has width + row.width() - 1 cells, a
-/// strip of columns at a time. `fetch` is called with the first column and the width of each strip
-/// just before its sums are made: the rows that come next shall arrive in the cache meanwhile.
-template <class Real, class Fetch>
+/// Fills `sums` with `width` sums of the line `cells`, which has width + kTurns * (row.width() - 1)
+/// cells, a strip of columns at a time. kTurns components take turns in it: if there are two the
+/// row is folded. `fetch` is called with the first column and the width of each strip just before
+/// its sums are made: the rows that come next shall arrive in the cache meanwhile.
+template <int kTurns = 1, class Real, class Fetch>
 HWY_INLINE void sum_row(const Real* cells, const MaskTaps& row, int width, Real* sums,
                         const Fetch& fetch) {
   for (int x = 0; x < width; x += kStripStep) {
     const int end = std::min(x + kStripStep, width);
     fetch(x, end - x);
-    if (row.folded())
-      fold_row(cells + x, row, end - x, sums + x);
+    if (kTurns > 1 || row.folded())
+      fold_row<kTurns>(cells + x, row, end - x, sums + x);
     else
       accumulate_columns<1>(&cells, row, x, end, Lines{reinterpret_cast<std::byte*>(sums), 0});
   }
