@@ -256,6 +256,8 @@ CPU = [
           "d, left, cells + kTurns * (taps - 1),", "d, left, cells + (taps - 1),"),
     Fault("folded-pixels-left-taps-of-cells", "kernels/cpu/separable/fold-inl.h",
           "lanes_from<kTurns * kPair>", "lanes_from<kPair>"),
+    Fault("folded-pixels-middle-tap-of-cells", "kernels/cpu/separable/fold-inl.h",
+          "kMiddle = kTurns * (kTaps / 2)", "kMiddle = kTaps / 2"),
     Fault("folded-pixels-whatever-their-epilogues", "kernels/cpu/rows/row_task.cc",
           "whole_pixels() && one_epilogue_serves()", "whole_pixels() && all_filtered()"),
     Fault("folded-pixels-ghosts-of-the-first-sample", "kernels/cpu/load_line-inl.h",
