@@ -71,3 +71,6 @@ def all_cells():
         elif form != "GRAY8":
             yield Cell("filter2d", "integers-5", 5, format=form)
             yield Cell("gaussian", "gaussian:3", 3, format=form)
+    # What video mostly is, which gaussianblur takes by way of conversions; 1.2 is its default.
+    yield from (Cell("gaussian", f"gaussian:{sigma}", sigma, format="I420")
+                for sigma in (1.2, 10, 20))

@@ -57,10 +57,15 @@ def ours(build, name="cudaconvolve", environment=None):
 
 
 def gaussianblur(build):
-    """GStreamer's own element, which takes AYUV: four samples a pixel."""
-    return Pipeline(build, "gaussianblur", lambda cell, threads:
-                    f"gaussianblur sigma={cell.value:g}"
-                    if cell.kind == "gaussian" and cell.format == "AYUV" else None)
+    """GStreamer's own element, which takes AYUV alone, four samples a pixel: I420 is converted for
+    it, and what it makes is converted back."""
+    def elements(cell, _threads):
+        blur = f"gaussianblur sigma={cell.value:g}"
+        if cell.kind != "gaussian" or cell.format not in ("AYUV", "I420"):
+            return None
+        return blur if cell.format == "AYUV" else (
+            f"videoconvert ! {blur} ! videoconvert ! video/x-raw,format=I420")
+    return Pipeline(build, "gaussianblur", elements)
 
 
 class Copy:
