@@ -119,8 +119,8 @@ TEST_P(Folded, RowsAndColumnsAreFoldedEachForItself) {
   expect_right_lengths(GetParam(), Accumulator::kFloat32, 3, false, true);
 }
 
-// Pictures that fill no vector, and of two strips with the higher mask, whose ghost cells lie at
-// the other end.
+// Pictures that fill no vector, and of several strips with the higher masks, whose ghost cells lie
+// at the other end.
 TEST_P(Folded, PicturesOfAnyWidthAreThoseOfTheReference) {
   limit_rings(96 * 1024);
   for (const SampleType& samples : {kU8, kU10High})

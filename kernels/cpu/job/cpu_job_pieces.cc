@@ -83,23 +83,24 @@ Epilogue CpuJob::epilogue_of(const Component& component, const RunArguments& arg
 void CpuJob::set_epilogue(GroupPart& part, const PlaneFormat& plane, const Component& component,
                           const RunArguments& arguments) const {
   const double scale = arguments.scale, bias = arguments.bias;
-  // Luma and chroma of a macropixel, whose steps differ, have row passes of their own.
-  const Component& first =
-      first_filtered(plane, [&](const Component& any) { return any.step == component.step; });
-  part.shares_epilogue = component.black == first.black &&
-                         component.max_code() == first.max_code() &&
-                         bias_code(component, bias) == bias_code(first, bias);
   if (const DigitWeights* digits = weights_->as<DigitWeights>()) {
     part.digits = make_digit_epilogue(component, mask(), *digits, scale, bias, plan_.rational,
                                       DigitEpilogue::Quantiser::kBits);
-    const Component& any = first_filtered(plane, [](const Component& /*any*/) { return true; });
+    const Component& first = first_filtered(plane, [](const Component& /*any*/) { return true; });
     part.shares_epilogue =
-        share_epilogue(any, component, mask(), *digits, scale, bias, plan_.rational);
-  } else if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>()) {
-    part.digits =
-        make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
+        share_epilogue(first, component, mask(), *digits, scale, bias, plan_.rational);
   } else {
-    part.digits.general = epilogue_of(component, arguments);
+    if (const SeparableIntegers* integers = weights_->as<SeparableIntegers>())
+      part.digits =
+          make_separable_epilogue(component, mask(), *integers, scale, bias, plan_.rational);
+    else
+      part.digits.general = epilogue_of(component, arguments);
+    // Luma and chroma of a macropixel, whose steps differ, have row passes of their own.
+    const Component& first =
+        first_filtered(plane, [&](const Component& any) { return any.step == component.step; });
+    part.shares_epilogue = component.black == first.black &&
+                           component.max_code() == first.max_code() &&
+                           bias_code(component, bias) == bias_code(first, bias);
   }
   if (const BoxWeight* weight = weights_->as<BoxWeight>()) {
     part.division = make_box_division(component, mask(), *weight, scale, bias, plan_.rational);

@@ -15,8 +15,8 @@ struct GroupPart {
   ComponentTask task;  ///< Its reciprocals are those of the epilogue that is used.
   bool filtered = true;
   DigitEpilogue digits;  ///< `general` is the task's; the rest is of forms of dot products.
-  /// True if `digits` and those of the plane's first filtered component serve each other's sums; in
-  /// separable-dots those of the first one that has the same step.
+  /// True if what makes codes of this component's sums and of those of the plane's first filtered
+  /// one that has the same step serve each other; in coarsened-dots of the first one of all.
   bool shares_epilogue = false;
   /// Of kernel box, in the place of the epilogue: the first that serves, the last one where it is
   /// direct, has no ties and takes less time.

@@ -24,7 +24,7 @@ namespace convolve {
 /// a launch has one quantiser.
 using Quantiser = DigitEpilogue::Quantiser;
 
-/// How the sums of tensor_octets.cu become samples.
+/// How the sums of the forms tensor-octets and tensor-split-octets become samples.
 enum class WideQuantiser : int {
   kGeneral,  ///< By the epilogue for any sum.
   kDouble,   ///< In double without a division, where values fit 32 bits.
